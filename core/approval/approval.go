@@ -1,0 +1,150 @@
+// Package approval asks the person at the screen and binds the answer to exactly what was shown.
+//
+// A [Request] says what is wanted: who asks, in which session, with which tool, for which folder or command. An [Asker]
+// puts it to the person (a native dialog, a terminal) and gives a [Decision]. The zero Decision refuses, and so does
+// every failure on the way: a dialog that crashed, was killed, closed or timed out, a client that is gone. Nothing else
+// answers; there is no time after which silence allows.
+//
+// A decision that allows is good for one use, within [ValidFor], for a request whose every field is the one that was
+// shown. [Queue] shows one question at a time and keeps answers for calls that stopped waiting.
+package approval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"handrail/core/client"
+	"handrail/core/grant"
+)
+
+// Kind says what a question is about. The zero value is no question and can't be asked.
+type Kind string
+
+const (
+	EditFolder Kind = "edit_folder" // change files in a folder of the workspace
+	EditCopies Kind = "edit_copies" // change working copies beside files of a folder outside the workspace
+	LookFolder Kind = "look_folder" // read a folder outside the workspace
+	JoinFolder Kind = "join_folder" // make a folder outside the workspace part of it, writable by commands too
+	Protected  Kind = "protected"   // change one file that other programs act on (.git/config, .mcp.json …)
+)
+
+// Request is a question. Every field is shown, or is part of what is shown, so every field is bound by the answer.
+type Request struct {
+	Kind    Kind            `json:"kind"`
+	Who     client.Identity `json:"who"`
+	Session string          `json:"session"`
+	Tool    string          `json:"tool"`
+	// Folder is absolute with links resolved; Home is the person's home folder, for showing it short.
+	Folder string `json:"folder,omitempty"`
+	Home   string `json:"home,omitempty"`
+	// FolderID is the folder's identity (device and inode); all zero when Makes is set.
+	FolderID grant.ID `json:"folder_id"`
+	// Makes says that the folder doesn't exist and will be made.
+	Makes bool `json:"makes,omitempty"`
+	// File says that Folder is a single file in the workspace itself.
+	File bool `json:"file,omitempty"`
+	// Path is the file that the call is about, if it is about one.
+	Path string `json:"path,omitempty"`
+	// Files and Bytes count what the folder holds; More says that counting stopped there.
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	More  bool  `json:"more,omitempty"`
+	// Reason is what the model says it is for: untrusted, shown quoted, at most MaxReason characters.
+	Reason string `json:"reason,omitempty"`
+}
+
+// MaxReason is how many characters of a model's reason are shown.
+const MaxReason = 200
+
+// Digest names exactly this request.
+func (r Request) Digest() [32]byte {
+	text, err := json.Marshal(r)
+	if err != nil { // no field of Request can fail
+		panic(fmt.Sprintf("approval: marshal request: %v", err))
+	}
+	return sha256.Sum256(text)
+}
+
+// Verdict is how a question ended. The zero value refuses; only Allowed allows.
+type Verdict uint8
+
+const (
+	Refused      Verdict = iota // the person said no
+	NoAnswer                    // it was shown and nobody answered, or it was closed by the system
+	CouldNotShow                // no surface could show it
+	Withdrawn                   // the client went away, or the session ended
+	Allowed
+)
+
+var verdicts = [...]string{"refused", "no_answer", "could_not_show", "withdrawn", "allowed"}
+
+func (v Verdict) String() string {
+	if int(v) < len(verdicts) {
+		return verdicts[v]
+	}
+	return "refused"
+}
+
+// Decision is the answer to one request. The zero value refuses.
+type Decision struct {
+	Verdict Verdict
+	// Surface that answered: "dialog", "terminal", "nonce".
+	Surface string
+	// Detail says why nothing could be shown, for the log.
+	Detail string
+
+	digest [32]byte
+	at     time.Time
+}
+
+// ValidFor is how long an answer that allows can be used.
+const ValidFor = 5 * time.Minute
+
+// Allow is the decision that allows r, as of now. Only an Asker that had the person's answer may call it.
+func Allow(r Request, surface string) Decision {
+	return Decision{Verdict: Allowed, Surface: surface, digest: r.Digest(), at: time.Now()}
+}
+
+// Refuse is a decision that doesn't allow.
+func Refuse(v Verdict, surface, detail string) Decision {
+	if v == Allowed {
+		v = Refused
+	}
+	return Decision{Verdict: v, Surface: surface, Detail: detail, at: time.Now()}
+}
+
+var (
+	errNotAllowed = errors.New("approval: not allowed")
+	errOther      = errors.New("approval: the answer was given to another request")
+	errLate       = errors.New("approval: the answer is too old")
+)
+
+// Covers reports why d doesn't allow r; nil means that it does.
+func (d Decision) Covers(r Request) error {
+	switch {
+	case d.Verdict != Allowed:
+		return errNotAllowed
+	case d.digest != r.Digest():
+		return errOther
+	case time.Since(d.at) > ValidFor:
+		return errLate
+	}
+	return nil
+}
+
+// Asker puts a request to the person and returns when there is an answer, when ctx is over, or when the request has been
+// visible for VisibleFor. It never returns an allowing decision that didn't come from the person.
+type Asker interface {
+	Ask(ctx context.Context, r Request) Decision
+}
+
+// VisibleFor is how long a question stays on the screen; Lives is how long it waits for its turn and for a screen that
+// is locked.
+const (
+	VisibleFor = 2 * time.Minute
+	Lives      = 30 * time.Minute
+)

@@ -1,0 +1,218 @@
+package approval
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+)
+
+// Queue asks one question at a time, in the order they came. The zero value refuses everything: it has no Asker.
+type Queue struct {
+	asker  Asker
+	notify func()
+
+	mu      sync.Mutex
+	waiting []*pending // the first is the one being shown
+	decided map[string]*pending
+}
+
+// PerClient is how many questions of one client may wait; one more is refused unseen.
+const PerClient = 3
+
+// NewQueue gives an empty queue. changed is called, on any goroutine, when Waiting has changed; it may be nil.
+func NewQueue(asker Asker, changed func()) *Queue {
+	if changed == nil {
+		changed = func() {}
+	}
+	return &Queue{asker: asker, notify: changed, decided: make(map[string]*pending)}
+}
+
+type pending struct {
+	id       string
+	key      string
+	request  Request
+	cancel   context.CancelCauseFunc
+	ctx      context.Context
+	done     chan struct{}
+	decision Decision
+	callers  int // wait now
+	left     int // stopped waiting and were told to come back for the answer
+}
+
+// Answer is what Ask gives: a decision, or the id of a question that still waits.
+type Answer struct {
+	Decision Decision
+	// Pending is set while there is no decision: the call should come back.
+	Pending string
+	// Request is the one that was asked: a caller that joined a waiting question gets the first caller's.
+	Request Request
+}
+
+// Ask puts r to the person, or joins the question with the same key, and waits. key says which calls ask the same
+// thing, such as a session and a folder; it holds the session's ID, so that no session gets another's answer.
+//
+// It returns when there is a decision, or after wait with Pending set: the question goes on, and the next Ask with the
+// same key gets its answer. An answer is handed out once. When ctx or gone ends while this was the only caller, the
+// question is withdrawn.
+func (q *Queue) Ask(ctx context.Context, gone <-chan struct{}, session context.Context, key string, r Request, wait time.Duration) Answer {
+	if q == nil || q.asker == nil {
+		return Answer{Decision: Refuse(CouldNotShow, "", "no one can be asked"), Request: r}
+	}
+	p, full := q.join(session, key, r)
+	if full {
+		return Answer{Decision: Refuse(CouldNotShow, "", "too many questions of this client are waiting"), Request: r}
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+	case <-ctx.Done():
+		q.leave(p, true)
+		return Answer{Decision: Refuse(Withdrawn, "", "the call was cancelled"), Request: p.request}
+	case <-gone:
+		q.leave(p, true)
+		return Answer{Decision: Refuse(Withdrawn, "", "the client is gone"), Request: p.request}
+	}
+	return q.take(p)
+}
+
+func (q *Queue) join(session context.Context, key string, r Request) (p *pending, full bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p = q.decided[key]; p != nil {
+		p.callers++
+		p.left--
+		return p, false
+	}
+	mine := 0
+	for _, p := range q.waiting {
+		if p.key == key {
+			p.callers++
+			return p, false
+		}
+		if p.request.Who.ID == r.Who.ID {
+			mine++
+		}
+	}
+	if mine >= PerClient {
+		return nil, true
+	}
+	ctx, cancel := context.WithCancelCause(session)
+	p = &pending{id: rand.Text(), key: key, request: r, ctx: ctx, cancel: cancel, done: make(chan struct{}), callers: 1}
+	q.waiting = append(q.waiting, p)
+	if len(q.waiting) == 1 {
+		go q.run()
+	}
+	// A question that waits for its turn ends with its session or its 30 minutes, not only when it gets its turn.
+	expire := time.AfterFunc(Lives, func() { cancel(errLate) })
+	context.AfterFunc(ctx, func() {
+		expire.Stop()
+		q.drop(p)
+	})
+	go q.notify()
+	return p, false
+}
+
+// take hands out the decision, once, or says that it is pending.
+func (q *Queue) take(p *pending) Answer {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p.callers--
+	select {
+	case <-p.done:
+	default:
+		p.left++
+		return Answer{Pending: p.id, Request: p.request}
+	}
+	if p.callers <= 0 && p.left <= 0 && q.decided[p.key] == p {
+		delete(q.decided, p.key)
+	}
+	return Answer{Decision: p.decision, Request: p.request}
+}
+
+func (q *Queue) leave(p *pending, withdraw bool) {
+	q.mu.Lock()
+	p.callers--
+	last := p.callers <= 0 && p.left <= 0
+	q.mu.Unlock()
+	if last && withdraw {
+		p.cancel(context.Canceled)
+	}
+}
+
+// run shows what waits, one after another, until nothing does.
+func (q *Queue) run() {
+	for {
+		q.mu.Lock()
+		if len(q.waiting) == 0 {
+			q.mu.Unlock()
+			return
+		}
+		p := q.waiting[0]
+		q.mu.Unlock()
+		d := Refuse(Withdrawn, "", "withdrawn before it was shown")
+		if p.ctx.Err() == nil {
+			d = q.asker.Ask(p.ctx, p.request)
+			// An answer that came together with the end of the session is no answer.
+			if p.ctx.Err() != nil && d.Verdict == Allowed {
+				d = Refuse(Withdrawn, d.Surface, "the session ended while it was shown")
+			}
+		}
+		q.mu.Lock()
+		q.waiting = q.waiting[1:]
+		q.settle(p, d)
+		more := len(q.waiting) > 0
+		q.mu.Unlock()
+		p.cancel(nil)
+		q.notify()
+		if !more {
+			return
+		}
+	}
+}
+
+// drop ends a question that isn't being shown; the one being shown ends by its context.
+func (q *Queue) drop(p *pending) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, other := range q.waiting {
+		if i > 0 && other == p {
+			q.waiting = append(q.waiting[:i:i], q.waiting[i+1:]...)
+			q.settle(p, Refuse(Withdrawn, "", context.Cause(p.ctx).Error()))
+			go q.notify()
+			return
+		}
+	}
+}
+
+func (q *Queue) settle(p *pending, d Decision) {
+	p.decision = d
+	close(p.done)
+	// Kept for those that wait now and for the caller that was told to come back.
+	if p.callers > 0 || p.left > 0 {
+		q.decided[p.key] = p
+		time.AfterFunc(ValidFor, func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			if q.decided[p.key] == p {
+				delete(q.decided, p.key)
+			}
+		})
+	}
+}
+
+// Waiting lists the questions that wait, the one being shown first.
+func (q *Queue) Waiting() []Request {
+	if q == nil {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	list := make([]Request, len(q.waiting))
+	for i, p := range q.waiting {
+		list[i] = p.request
+	}
+	return list
+}
