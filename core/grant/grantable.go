@@ -1,0 +1,70 @@
+package grant
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"handrail/core/hint"
+)
+
+// Home says where the folders are that no grant may hold. All paths are absolute with links resolved.
+type Home struct {
+	Home      string // the person's home folder
+	State     string // our own files
+	Program   string // the folder, or bundle, of our own executables
+	Workspace string // empty while the workspace itself is being chosen
+}
+
+// system lists folders that belong to the system. Nothing at or below them is granted.
+var system = []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/snap", "/sys", "/usr", "/var/lib", "/var/log", "/var/run",
+	"/System", "/Library", "/Applications", "/cores", "/private/etc", "/private/var/db", "/private/var/root", "/private/var/run", "/opt/homebrew"}
+
+// volumes lists the folders in which volumes appear: a volume's root is not granted, a folder on it may be.
+var volumes = []string{"/", "/Volumes", "/mnt", "/media", "/run/media"}
+
+// Grantable says why folder may be neither granted nor chosen as the workspace, or nil. folder is absolute with links
+// resolved; it need not exist. A child of the workspace is judged less strictly: only our own files and program stay out.
+func (h Home) Grantable(folder string) error {
+	no := func(why string) error {
+		return hint.New("not_grantable", "this folder can't be opened to assistants").Because(why).
+			Then("choose a folder inside it, such as one for the project at hand")
+	}
+	switch {
+	case !filepath.IsAbs(folder) || filepath.Clean(folder) != folder:
+		return no("its path is not absolute")
+	case folder == string(filepath.Separator):
+		return no("it is the whole disk")
+	case h.State == "" || h.Home == "":
+		return no("it is not known where Handrail's own files are")
+	case Within(folder, h.State) || Within(h.State, folder):
+		return no("it holds Handrail's own files")
+	case h.Program != "" && (Within(folder, h.Program) || Within(h.Program, folder)):
+		return no("it holds Handrail itself")
+	}
+	if h.Workspace != "" && Within(h.Workspace, folder) {
+		return nil
+	}
+	if Within(folder, h.Home) {
+		return no("it is the home folder, or holds it")
+	}
+	for _, s := range system {
+		if Within(s, folder) || Within(folder, s) {
+			return no("it belongs to the system")
+		}
+	}
+	if slices.Contains(volumes, filepath.Dir(folder)) || slices.Contains(volumes, folder) {
+		if filepath.Dir(folder) != string(filepath.Separator) || slices.Contains(volumes, folder) {
+			return no("it is a whole volume")
+		}
+	}
+	if Within(filepath.Join(h.Home, "Library"), folder) {
+		return no("it holds the settings and data of other apps")
+	}
+	for element := range strings.SplitSeq(folder, string(filepath.Separator)) {
+		if strings.HasPrefix(element, ".") {
+			return no("folders whose name starts with a dot hold settings and secrets")
+		}
+	}
+	return nil
+}
