@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -96,6 +97,9 @@ var over = func() context.Context {
 const (
 	MaxAge  = 8 * time.Hour
 	MaxIdle = 30 * time.Minute
+	// MaxSessions is how many such sessions one credential may have. When it starts one more, the one that was idle
+	// for longest ends; a session with a running call is left alone.
+	MaxSessions = 32
 )
 
 // Sessions holds the sessions that live now. The zero value is not usable; use NewSessions.
@@ -140,6 +144,7 @@ func (s *Sessions) Use(key string, who Identity, level Level) (session *Session,
 		e = nil
 	}
 	if e == nil {
+		s.makeRoom(who.ID)
 		e = s.add(key, who, level)
 		e.idle = time.AfterFunc(MaxIdle, func() { s.expire(key, e) })
 	}
@@ -152,6 +157,25 @@ func (s *Sessions) Use(key string, who Identity, level Level) (session *Session,
 		e.used = time.Now()
 		e.idle.Reset(MaxIdle)
 	})
+}
+
+// makeRoom ends the session of a credential that was idle for longest, if it has MaxSessions of them.
+func (s *Sessions) makeRoom(clientID string) {
+	var n int
+	var oldestKey string
+	var oldest *entry
+	for key, e := range s.byKey {
+		if e.session.Client.ID != clientID || e.idle == nil {
+			continue
+		}
+		n++
+		if e.busy == 0 && (oldest == nil || e.used.Before(oldest.used)) {
+			oldestKey, oldest = key, e
+		}
+	}
+	if n >= MaxSessions && oldest != nil {
+		s.remove(oldestKey, oldest)
+	}
 }
 
 func (s *Sessions) add(key string, who Identity, level Level) *entry {
@@ -186,10 +210,19 @@ func (s *Sessions) remove(key string, e *entry) {
 	}
 }
 
-var errEnded = fmt.Errorf("the session has ended")
+var errEnded = errors.New("the session has ended")
 
 // End ends one session. Ending one that isn't there does nothing.
 func (s *Sessions) End(id string) { s.endWhere(func(x *Session) bool { return x.ID == id }) }
+
+// EndKey ends the session that [Sessions.Use] started for key.
+func (s *Sessions) EndKey(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.byKey[key]; e != nil {
+		s.remove(key, e)
+	}
+}
 
 // EndClient ends all sessions of a credential.
 func (s *Sessions) EndClient(clientID string) {
@@ -233,4 +266,18 @@ func WithSession(ctx context.Context, s *Session) context.Context {
 func FromContext(ctx context.Context) *Session {
 	s, _ := ctx.Value(sessionKey{}).(*Session)
 	return s
+}
+
+type goneKey struct{}
+
+// WithGone gives a context that carries a channel which closes when the client of the call being served has gone: it
+// closed its connection and nobody is there to read the answer. That is not cancellation: the call may go on.
+func WithGone(ctx context.Context, gone <-chan struct{}) context.Context {
+	return context.WithValue(ctx, goneKey{}, gone)
+}
+
+// Gone is the channel of [WithGone]. Without one it is nil, which never closes. It may also close when the call is over.
+func Gone(ctx context.Context) <-chan struct{} {
+	gone, _ := ctx.Value(goneKey{}).(<-chan struct{})
+	return gone
 }
