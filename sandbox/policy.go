@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Machine holds the facts of this computer and this session that a policy is made of. Paths are absolute, clean and have
+// their links resolved. The zero value has no folders, so a profile made of it allows next to nothing.
+type Machine struct {
+	Home      string // the person's home folder
+	State     string // our own files: never readable, not even inside a granted folder
+	Workspace string // the folder the person works in: readable
+	Temp      string // the session's private temporary folder: exists, mode 0700; writable but under ReadOnly
+	// Caches is a private folder for what package managers download, writable like Temp. Empty: none.
+	Caches string
+	// Port is our own TCP port, which no permission opens. 0: none.
+	Port int
+	// Path is the person's login-shell PATH: folders of tools, also below Home, that programs may read and run.
+	Path []string
+	// Executable is Handrail itself. On Linux it is started again inside the sandbox.
+	Executable string
+	// Secrets are paths that are never readable, beside the built-in list.
+	Secrets []string
+	// Developer is the active developer folder on macOS (xcode-select -p). Empty: none is installed.
+	Developer string
+	// SSHAgent and Docker are the sockets that AllowSSHAgent and AllowDocker open. Empty: there are none.
+	SSHAgent, Docker string
+	// System is "darwin" or "linux": whose folders the profiles name. Empty: the one we run on.
+	System string
+}
+
+// Place is a folder, or one file, that a grant names.
+type Place struct {
+	Path string // absolute, links resolved
+	// Device and Inode identify the folder, and for a File the folder that holds it (the file itself may not exist yet, and
+	// is replaced at each edit). Start refuses a place where another folder stands now.
+	Device, Inode uint64
+	File          bool
+}
+
+// Policy says what a command may reach. It is a value: methods return changed copies. The zero Policy allows nothing.
+type Policy struct {
+	profile     profile
+	machine     Machine
+	reads       []Place
+	writes      []Place
+	names       []string // protected names that were opened one by one
+	permissions Permission
+}
+
+type profile uint8
+
+const (
+	nothing profile = iota
+	guarded
+	readOnly
+	classic
+)
+
+var profiles = [...]string{"nothing", "guarded", "readonly", "classic"}
+
+func (p profile) String() string {
+	if int(p) < len(profiles) {
+		return profiles[p]
+	}
+	return profiles[nothing]
+}
+
+// Guarded is the default: everything is denied but reading the system, installed tools and the workspace, and writing in the
+// temporary folder.
+func Guarded(m Machine) Policy { return Policy{profile: guarded, machine: m} }
+
+// ReadOnly reads what Guarded reads and writes nothing but /dev/null. It has no network, and nothing widens its writes.
+func ReadOnly(m Machine) Policy { return Policy{profile: readOnly, machine: m} }
+
+// Classic denies a list and allows the rest, the network too. It is no boundary: a program can have another program, outside
+// the sandbox, do what it may not.
+func Classic(m Machine) Policy { return Policy{profile: classic, machine: m} }
+
+// AllowRead returns a policy that may also read the places. Secrets and our own files in them stay closed.
+func (p Policy) AllowRead(places ...Place) Policy {
+	p.reads = slices.Concat(p.reads, places)
+	return p
+}
+
+// AllowWrite returns a policy that may also read and change the places. Protected names in them stay closed.
+func (p Policy) AllowWrite(places ...Place) Policy {
+	p.writes = slices.Concat(p.writes, places)
+	return p
+}
+
+// AllowProtected returns a policy that may change these protected paths, each one alone, where AllowWrite covers them.
+func (p Policy) AllowProtected(paths ...string) Policy {
+	p.names = slices.Concat(p.names, paths)
+	return p
+}
+
+// Machine gives the facts the policy was made of.
+func (p Policy) Machine() Machine { return p.machine }
+
+// Profile names the profile: "nothing", "guarded", "readonly" or "classic".
+func (p Policy) Profile() string { return p.profile.String() }
+
+// Writable lists the folders and files that a command may change, sorted.
+func (p Policy) Writable() []string {
+	var w []string
+	switch p.profile {
+	case guarded:
+		w = append(w, p.machine.Temp, p.machine.Caches)
+		fallthrough
+	case classic:
+		for _, place := range p.writes {
+			w = append(w, place.Path)
+		}
+	}
+	w = slices.DeleteFunc(w, func(s string) bool { return s == "" })
+	slices.Sort(w)
+	return slices.Compact(w)
+}
+
+// String says the policy as one sentence.
+func (p Policy) String() string {
+	switch p.profile {
+	case nothing:
+		return "nothing is allowed"
+	case readOnly:
+		return "readonly: reads the system, tools" + list(p.readable(), ", ") + "; writes nothing"
+	}
+	s := p.profile.String() + ": reads the system, tools" + list(p.readable(), ", ") + "; writes " + strings.Join(p.Writable(), ", ")
+	for _, perm := range p.permissions.List() {
+		s += "; " + perm.String()
+	}
+	return s
+}
+
+func (p Policy) readable() []string {
+	var r []string
+	if p.machine.Workspace != "" {
+		r = append(r, p.machine.Workspace)
+	}
+	for _, place := range p.reads {
+		r = append(r, place.Path)
+	}
+	return r
+}
+
+func list(items []string, sep string) string {
+	if len(items) == 0 {
+		return ""
+	}
+	return sep + strings.Join(items, sep)
+}
+
+// Validate reports what is wrong with the policy's paths: not absolute, not clean, not UTF-8, with a control character, a
+// place without identity, or a folder that no policy may open.
+func (p Policy) Validate() error {
+	if p.profile == nothing {
+		return errors.New("policy: nothing is allowed")
+	}
+	m := p.machine
+	for _, f := range []struct{ name, path string }{
+		{"home folder", m.Home}, {"state folder", m.State}, {"workspace", m.Workspace}, {"temporary folder", m.Temp},
+	} {
+		if f.path == "" {
+			return fmt.Errorf("policy: the %s is not set", f.name)
+		}
+	}
+	paths := []string{m.Home, m.State, m.Workspace, m.Temp, m.Caches, m.Executable, m.Developer, m.SSHAgent, m.Docker}
+	paths = slices.Concat(paths, m.Secrets, p.names)
+	for _, place := range slices.Concat(p.reads, p.writes) {
+		if place.Path == "" || place.Device == 0 && place.Inode == 0 {
+			return fmt.Errorf("policy: the place %q has no identity", place.Path)
+		}
+		paths = append(paths, place.Path)
+	}
+	for _, path := range paths {
+		if path != "" {
+			if err := checkPath(path); err != nil {
+				return fmt.Errorf("policy: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPath refuses what can't be passed on safely: a profile or a mount list is no place for a newline.
+func checkPath(path string) error {
+	switch {
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("path %q is not absolute", path)
+	case filepath.Clean(path) != path:
+		return fmt.Errorf("path %q is not clean", path)
+	case !utf8.ValidString(path):
+		return fmt.Errorf("path %q is not UTF-8", path)
+	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return fmt.Errorf("path %q has a control character", path)
+	}
+	return nil
+}
+
+// within reports whether path is folder or lies below it, by whole elements. Both are absolute and clean.
+func within(folder, path string) bool {
+	if folder == "" {
+		return false
+	}
+	if folder == "/" {
+		return strings.HasPrefix(path, "/")
+	}
+	return strings.HasPrefix(path, folder) && (len(path) == len(folder) || path[len(folder)] == '/')
+}
