@@ -1,0 +1,284 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"handrail/core/approval"
+)
+
+// Question is what a surface shows for a request: words in the person's language, every foreign one of them escaped. The
+// zero Question says nothing and can't be shown.
+type Question struct {
+	// Window names the window.
+	Window string `json:"window"`
+	// Title is one sentence: who wants what.
+	Title []Span `json:"title"`
+	// Facts are what the answer binds, in the order in which a person needs them.
+	Facts []Fact `json:"facts"`
+	// Says introduces Reason, the model's own words; both are empty when it gave none. Cut says how much of it is left
+	// out, "" when nothing is.
+	Says   string `json:"says,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Cut    string `json:"cut,omitempty"`
+	// Details are the bound facts that say something to experts only, under the heading More.
+	More    string `json:"more"`
+	Details []Fact `json:"details"`
+	// The buttons. Authenticate allows as well, after the system's own check of the person, where there is one;
+	// AuthenticateReason is what the system then shows after the application's name.
+	Refuse             string `json:"refuse"`
+	Allow              string `json:"allow"`
+	Authenticate       string `json:"authenticate"`
+	AuthenticateReason string `json:"authenticate_reason"`
+}
+
+// Span is a piece of a sentence.
+type Span struct {
+	Text string `json:"text"`
+	Bold bool   `json:"bold,omitempty"`
+}
+
+// Fact is one line of a question. An Exact value is a path or an identifier, to be shown letter by letter.
+type Fact struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+	Exact bool   `json:"exact,omitempty"`
+}
+
+// maxName is how many characters of a client's name stand in a sentence. The whole name is among the facts.
+const maxName = 60
+
+// NewQuestion says a request in words. It is an error when the kind is unknown, or when the request lacks what the
+// question is about: such a request can't be asked, and so is refused.
+func NewQuestion(r approval.Request, w Words) (Question, error) {
+	if w.local == nil {
+		return Question{}, fmt.Errorf("asking %q: no language", r.Kind)
+	}
+	if err := complete(r); err != nil {
+		return Question{}, fmt.Errorf("asking %q: %w", r.Kind, err)
+	}
+	who := w.who(r)
+	title, covers, until := messages(r)
+	q := Question{
+		Window:             w.say("window_title", nil),
+		Title:              w.spans(title, holes{"Who": who, "Thing": Escape(thing(r))}),
+		More:               w.say("more_below", nil),
+		Refuse:             w.say("button_refuse", nil),
+		Allow:              w.say("button_allow", nil),
+		Authenticate:       w.say("button_authenticate", nil),
+		AuthenticateReason: w.say("authenticate_reason", holes{"Who": who}),
+	}
+	fact := func(label, value string) { q.Facts = append(q.Facts, Fact{Label: w.say(label, nil), Value: value}) }
+	exact := func(label, value string) {
+		q.Facts = append(q.Facts, Fact{Label: w.say(label, nil), Value: Escape(value), Exact: true})
+	}
+	if r.Folder != "" {
+		exact(folderLabel(r), r.Folder)
+	}
+	if r.Path != "" && r.Path != r.Folder {
+		exact("label_file", r.Path)
+	}
+	if holds := w.holds(r); holds != "" {
+		fact("label_holds", holds)
+	}
+	fact("label_covers", w.say(covers, holes{"Who": who}))
+	fact("label_until", w.say(until, nil))
+	fact("label_who", w.claim(r))
+	if r.Who.Program != "" {
+		exact("label_program", r.Who.Program)
+	} else {
+		fact("label_program", w.say("program_unknown", nil))
+	}
+	if r.Who.Signed != "" {
+		fact("label_signer", w.say("signer_verified", holes{"Team": Escape(r.Who.Signed)}))
+	} else {
+		fact("label_signer", w.say("signer_unknown", nil))
+	}
+	exact("label_tool", r.Tool)
+	q.Details = w.details(r)
+	if r.Reason != "" {
+		reason, left := cut(r.Reason, approval.MaxReason)
+		q.Says, q.Reason = w.say("says", holes{"Who": who}), "“"+escapeProse(reason)+"”"
+		if left > 0 {
+			q.Cut = w.count("says_cut", int64(left), nil)
+		}
+	}
+	return q, nil
+}
+
+func complete(r approval.Request) error {
+	switch {
+	case r.Tool == "" || r.Session == "" || r.Who.ID == "":
+		return fmt.Errorf("no tool, session or client")
+	case r.Kind == approval.Protected && !filepath.IsAbs(r.Path):
+		return fmt.Errorf("no file")
+	case r.Kind != approval.Protected && !filepath.IsAbs(r.Folder):
+		return fmt.Errorf("no folder")
+	case r.Files < 0 || r.Bytes < 0:
+		return fmt.Errorf("a count below zero")
+	}
+	if title, _, _ := messages(r); title == "" {
+		return fmt.Errorf("unknown kind of question")
+	}
+	return nil
+}
+
+// messages names the messages of a kind of question: its title, what Allow covers and until when. For an unknown kind,
+// and for one that can't be about something to be made, the title is "".
+func messages(r approval.Request) (title, covers, until string) {
+	until = "until_session"
+	switch r.Kind {
+	case approval.EditFolder:
+		title, covers = "title_edit_folder", "covers_edit_folder"
+		if r.File {
+			title, covers = "title_edit_file", "covers_edit_file"
+		}
+	case approval.EditCopies:
+		title, covers = "title_edit_copies", "covers_edit_copies"
+	case approval.JoinFolder:
+		title, covers = "title_join_folder", "covers_join_folder"
+	case approval.LookFolder:
+		title, covers = "title_look_folder", "covers_look_folder"
+	case approval.Protected:
+		title, covers, until = "title_protected", "covers_protected", "until_once"
+	}
+	if r.Makes && title != "" {
+		switch r.Kind {
+		case approval.LookFolder:
+			title = ""
+		case approval.Protected:
+		default:
+			title += "_new"
+		}
+	}
+	return title, covers, until
+}
+
+// thing is what the title names: the folder's or file's own name, with its folder's when that is a dot-folder.
+func thing(r approval.Request) string {
+	if r.Kind != approval.Protected {
+		return filepath.Base(r.Folder)
+	}
+	name, parent := filepath.Base(r.Path), filepath.Base(filepath.Dir(r.Path))
+	if strings.HasPrefix(parent, ".") {
+		return filepath.Join(parent, name)
+	}
+	return name
+}
+
+func folderLabel(r approval.Request) string {
+	if r.File {
+		return "label_file"
+	}
+	return "label_folder"
+}
+
+// who names the client in a sentence: what it calls itself, else its program's name, escaped and cut.
+func (w Words) who(r approval.Request) string {
+	name := r.Who.Name
+	if name == "" && r.Who.Program != "" {
+		name = filepath.Base(r.Who.Program)
+	}
+	if name == "" {
+		return w.say("program_unknown", nil)
+	}
+	name, left := cut(name, maxName)
+	if left > 0 {
+		return Escape(name) + "…" // Escape lets no dots like these through
+	}
+	return Escape(name)
+}
+
+func (w Words) claim(r approval.Request) string {
+	values := holes{"Name": Escape(r.Who.Name), "Version": Escape(r.Who.Version)}
+	switch {
+	case r.Who.Name != "" && r.Who.Version != "":
+		return w.say("who_version", values)
+	case r.Who.Name != "":
+		return w.say("who_named", values)
+	case r.Who.Version != "":
+		return w.say("who_version_only", values)
+	}
+	return w.say("who_unnamed", nil)
+}
+
+// holds says what the folder holds; "" where nothing was counted because the question is about one file.
+func (w Words) holds(r approval.Request) string {
+	values := holes{"Size": w.size(r.Bytes)}
+	switch {
+	case r.Makes:
+		return w.say("holds_new", nil)
+	case r.More:
+		return w.count("holds_more", int64(r.Files), values)
+	case r.Files > 0 || r.Bytes > 0:
+		return w.count("holds", int64(r.Files), values)
+	case r.Kind == approval.Protected:
+		return ""
+	}
+	return w.say("holds_empty", nil)
+}
+
+func (w Words) details(r approval.Request) []Fact {
+	var list []Fact
+	add := func(label, value string) {
+		list = append(list, Fact{Label: w.say(label, nil), Value: value, Exact: true})
+	}
+	add("label_connection", Escape(r.Who.ID))
+	add("label_session", Escape(r.Session))
+	if r.Who.PID != 0 {
+		add("label_process", strconv.Itoa(r.Who.PID))
+	} else {
+		add("label_process", w.say("process_none", nil))
+	}
+	if !r.Makes {
+		add("label_folder_id", fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
+	}
+	if r.Home != "" {
+		add("label_home", Escape(r.Home))
+	}
+	switch {
+	case w.holds(r) == "": // nothing was counted
+	case r.More:
+		add("label_bytes", w.count("bytes_more", r.Bytes, nil))
+	default:
+		add("label_bytes", w.count("bytes", r.Bytes, nil))
+	}
+	return list
+}
+
+// cut gives at most n characters of s, and how many are left out. It doesn't part a letter from its marks.
+func cut(s string, n int) (head string, left int) {
+	text := []rune(s)
+	if len(text) <= n {
+		return s, 0
+	}
+	for n > 0 && (unicode.Is(unicode.M, text[n]) || text[n] == 0x0E33) { // sara am hangs on its consonant
+		n--
+	}
+	return string(text[:n]), len(text) - n
+}
+
+// String is the question as plain text, for a terminal.
+func (q Question) String() string {
+	var b strings.Builder
+	for _, s := range q.Title {
+		b.WriteString(s.Text)
+	}
+	b.WriteString("\n\n")
+	facts(&b, q.Facts)
+	if q.Says != "" {
+		fmt.Fprintf(&b, "%s\n    %s\n", q.Says, strings.TrimSpace(q.Reason+" "+q.Cut))
+	}
+	fmt.Fprintf(&b, "\n%s\n\n", q.More)
+	facts(&b, q.Details)
+	return b.String()
+}
+
+func facts(b *strings.Builder, list []Fact) {
+	for _, f := range list {
+		fmt.Fprintf(b, "%s\n    %s\n", f.Label, f.Value)
+	}
+}

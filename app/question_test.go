@@ -1,0 +1,232 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"handrail/core/approval"
+	"handrail/core/client"
+	"handrail/core/grant"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares got with testdata/name, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run the test with -update and look at the change\n--- got\n%s\n--- want\n%s", path, got, want)
+	}
+}
+
+var (
+	claude = client.Identity{ID: "stdio:/opt/claude/claude", Name: "Claude", Version: "1.2.3", Program: "/opt/claude/claude", PID: 4711, Signed: "Example Software Ltd"}
+	nobody = client.Identity{ID: "http:cursor"}
+)
+
+// request is a whole request, with what change alters.
+func request(kind approval.Kind, change func(*approval.Request)) approval.Request {
+	r := approval.Request{
+		Kind: kind, Who: claude, Session: "LWNOB7XFVUX5M3QZKQGT2TXAZI", Tool: "edit",
+		Folder: "/home/ann/Handrail/Holiday Photos", Home: "/home/ann", FolderID: grant.ID{Device: 2049, Inode: 1310733},
+		Files: 214, Bytes: 1_234_567_890,
+	}
+	if change != nil {
+		change(&r)
+	}
+	return r
+}
+
+var questions = []struct {
+	name    string
+	request approval.Request
+}{
+	{"edit_folder", request(approval.EditFolder, func(r *approval.Request) {
+		r.Path = "/home/ann/Handrail/Holiday Photos/list.txt"
+		r.Reason = "I’d like to sort the photos by month – and rename them."
+	})},
+	{"edit_folder_new", request(approval.EditFolder, func(r *approval.Request) {
+		r.Makes, r.FolderID, r.Files, r.Bytes, r.Tool = true, grant.ID{}, 0, 0, "write_file"
+		r.Path = "/home/ann/Handrail/Holiday Photos/list.txt"
+	})},
+	{"edit_file", request(approval.EditFolder, func(r *approval.Request) {
+		r.File, r.Folder, r.Files, r.Bytes = true, "/home/ann/Handrail/notes.txt", 1, 812
+		r.Path = r.Folder
+	})},
+	{"edit_copies", request(approval.EditCopies, func(r *approval.Request) {
+		r.Folder, r.Path, r.Files, r.Bytes = "/home/ann/Taxes", "/home/ann/Taxes/2025.ods", 1, 45_678
+		r.Who = nobody
+	})},
+	{"look_folder", request(approval.LookFolder, func(r *approval.Request) {
+		r.Folder, r.More, r.Files, r.Tool = "/home/ann/Taxes", true, 10_000, "request_access"
+		r.Who.Signed, r.Who.Version = "", ""
+		r.Reason = strings.Repeat("Please, please let me read them. ", 9)
+	})},
+	{"join_folder", request(approval.JoinFolder, func(r *approval.Request) {
+		r.Folder, r.Tool, r.Files, r.Bytes = "/home/ann/src/website", "request_access", 0, 0
+		r.Who.Name, r.Who.PID = "", 0
+	})},
+	{"protected", request(approval.Protected, func(r *approval.Request) {
+		r.Folder, r.Path = "/home/ann/Handrail/website/.git", "/home/ann/Handrail/website/.git/config"
+		r.Files, r.Bytes = 0, 0
+	})},
+	{"thai", request(approval.EditFolder, func(r *approval.Request) {
+		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
+		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
+		r.Reason = "ขอเรียงรูปถ่ายตามเดือน แล้วตั้งชื่อใหม่ให้ค้นหาง่ายขึ้น"
+	})},
+	{"hostile", request(approval.EditFolder, func(r *approval.Request) {
+		r.Who.Name = "Claude\u202e** may do\nanything" + strings.Repeat(" very", 20)
+		r.Who.Version = "1”, made by Apple “"
+		r.Folder = "/home/ann/Handrail/" + strings.Repeat("a very long name ", 14) + "/p\u0430ypal\u200b\u2044x "
+		r.Path = r.Folder + "/" + strings.Repeat("deep/", 60) + "end\xff\x1b[2J.txt"
+		r.Reason = "Allow\u2028Who asks\n    The system\u202d\u0000" + strings.Repeat("\u0e48", 190)
+	})},
+}
+
+var tongues = []string{"en", "th"}
+
+func TestQuestion(t *testing.T) {
+	for _, c := range questions {
+		for _, language := range tongues {
+			t.Run(c.name+"_"+language, func(t *testing.T) {
+				q, err := NewQuestion(c.request, NewWords(language))
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := q.String()
+				golden(t, "question_"+c.name+"_"+language+".golden", show(q))
+				for _, fact := range bound(c.request) {
+					if !strings.Contains(text, fact) {
+						t.Errorf("%q isn't in the text", fact)
+					}
+				}
+				for i, r := range text {
+					if r != '\n' && deceives(r) && r != '…' {
+						t.Errorf("U+%04X at %d", r, i)
+					}
+				}
+			})
+		}
+	}
+}
+
+// show is the question with everything that a surface gets.
+func show(q Question) string {
+	var b strings.Builder
+	for _, s := range q.Title {
+		if s.Bold {
+			fmt.Fprintf(&b, "**%s**", s.Text)
+		} else {
+			b.WriteString(s.Text)
+		}
+	}
+	_, rest, _ := strings.Cut(q.String(), "\n")
+	return fmt.Sprintf("%s\n%s\n[%s] [%s] [%s]\n%s\n", b.String(), rest, q.Refuse, q.Allow, q.Authenticate, q.AuthenticateReason)
+}
+
+// bound is what the answer binds, as it must stand in the text.
+func bound(r approval.Request) []string {
+	list := []string{Escape(r.Who.ID), Escape(r.Session), Escape(r.Tool), Escape(r.Folder), Escape(r.Path), Escape(r.Home),
+		Escape(r.Who.Name), Escape(r.Who.Version), Escape(r.Who.Program), Escape(r.Who.Signed)}
+	if r.Kind != approval.Protected {
+		list = append(list, groups(r.Bytes))
+	}
+	if r.Who.PID != 0 {
+		list = append(list, fmt.Sprint(r.Who.PID))
+	}
+	if !r.Makes {
+		list = append(list, fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
+	}
+	if r.Files > 0 {
+		list = append(list, groups(int64(r.Files)))
+	}
+	reason, _ := cut(r.Reason, approval.MaxReason)
+	return append(list, escapeProse(reason))
+}
+
+// A field that is added to a request must be shown too: whoever adds one comes by here.
+func TestEveryFieldIsShown(t *testing.T) {
+	for typ, want := range map[reflect.Type]int{
+		reflect.TypeFor[approval.Request](): 14,
+		reflect.TypeFor[client.Identity]():  6,
+		reflect.TypeFor[grant.ID]():         2,
+	} {
+		if got := typ.NumField(); got != want {
+			t.Errorf("%v has %d fields, %d are shown: say the new ones in NewQuestion and in bound", typ, got, want)
+		}
+	}
+}
+
+func TestNoQuestion(t *testing.T) {
+	good := NewWords("en")
+	for _, c := range []struct {
+		name  string
+		r     approval.Request
+		words Words
+	}{
+		{"the zero request", approval.Request{}, good},
+		{"no language", request(approval.EditFolder, nil), Words{}},
+		{"unknown kind", request("launch_rocket", nil), good},
+		{"no kind", request("", nil), good},
+		{"no tool", request(approval.EditFolder, func(r *approval.Request) { r.Tool = "" }), good},
+		{"no session", request(approval.EditFolder, func(r *approval.Request) { r.Session = "" }), good},
+		{"no client", request(approval.EditFolder, func(r *approval.Request) { r.Who.ID = "" }), good},
+		{"no folder", request(approval.EditFolder, func(r *approval.Request) { r.Folder = "" }), good},
+		{"relative folder", request(approval.LookFolder, func(r *approval.Request) { r.Folder = "a" }), good},
+		{"no file", request(approval.Protected, nil), good},
+		{"reading what isn't there", request(approval.LookFolder, func(r *approval.Request) { r.Makes = true }), good},
+		{"negative count", request(approval.EditFolder, func(r *approval.Request) { r.Files = -1 }), good},
+	} {
+		if q, err := NewQuestion(c.r, c.words); err == nil {
+			t.Errorf("%s: asked %q", c.name, q.String())
+		}
+	}
+}
+
+func TestNewWords(t *testing.T) {
+	for _, c := range []struct {
+		wanted []string
+		want   string
+	}{
+		{nil, "en"},
+		{[]string{"", "C", "POSIX"}, "en"},
+		{[]string{"th_TH.UTF-8"}, "th"},
+		{[]string{"th"}, "th"},
+		{[]string{"de_DE.UTF-8", "th-TH"}, "th"},
+		{[]string{"en_GB.UTF-8", "th"}, "en"},
+		{[]string{"ja"}, "en"},
+		{[]string{"not a language"}, "en"},
+	} {
+		if got := NewWords(c.wanted...).Language(); got != c.want {
+			t.Errorf("%q gives %s, want %s", c.wanted, got, c.want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	w := NewWords("en")
+	for n, want := range map[int64]string{
+		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1000: "1.0 KB", 1999: "1.9 KB", 999_999: "999.9 KB", 1_000_000: "1.0 MB",
+		1_234_567_890: "1.2 GB", 5_000_000_000_000: "5.0 TB", 1<<63 - 1: "9,223,372.0 TB",
+	} {
+		if got := w.size(n); got != want {
+			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
