@@ -1,0 +1,64 @@
+# Handrail. `make help` lists the targets. Each does its own set-up on a fresh machine.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+OS := $(shell uname -s)
+comma := ,
+# Fyne without its emoji font; on Linux for X11 alone (Wayland runs it through XWayland).
+TAGS := no_emoji$(if $(filter Linux,$(OS)),$(comma)x11)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+PROGRAMS := build/handrail build/handrail-ui
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+.PHONY: setup
+setup: ## install what building and testing need
+	@packaging/setup
+
+.PHONY: build
+build: setup programs ## build both executables into build/
+
+.PHONY: programs
+programs:
+	CGO_ENABLED=$(if $(filter Darwin,$(OS)),1,0) go build -trimpath -ldflags '$(LDFLAGS)' -o build/handrail .
+	go build -trimpath -tags $(TAGS) -ldflags '-s -w' -o build/handrail-ui ./app/ui
+
+.PHONY: run
+run: build ## start the app, or without a display the server
+	@if [ "$(OS)" = Darwin ] || [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" ]; then exec build/handrail; \
+	else echo "No display: starting handrail serve."; exec build/handrail serve; fi
+
+.PHONY: test
+test: setup check programs ## run every test
+	packaging/gotest ./...
+
+.PHONY: check
+check: ## format, vet, static checks, and the checks for macOS that need no Mac
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "not formatted: run gofmt -w"; exit 1; }
+	go vet -tags $(TAGS) ./...
+	go tool staticcheck -tags $(TAGS) ./...
+	GOOS=darwin CGO_ENABLED=0 go vet ./core/... ./sandbox/...
+
+.PHONY: race
+race: setup programs ## run every test with the race detector
+	packaging/gotest -race ./...
+
+.PHONY: demo
+demo: build ## play the main job with no hands: a real client, real dialogs, real clicks
+	go run -tags $(TAGS) ./app/apptest/demo -programs build -pictures build/screens
+
+.PHONY: bench
+bench: build ## measure, each figure beside its floor
+	go test -run '^$$' -bench . -benchtime 200x ./...
+
+.PHONY: conformance
+conformance: build ## the official MCP conformance runner, both protocol eras
+	core/server/testdata/conformance.sh
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf build
