@@ -1,0 +1,360 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"handrail/core/approval"
+)
+
+// The dialog is a process of its own, and this is all that is said between it and us:
+//
+//	parent  {"version":1,"nonce":"…","language":"th","question":{…}}     one line on the dialog's standard input
+//	dialog  {"shown":true}                                               one line on its standard output, once it is on the screen
+//	dialog  {"nonce":"…","decision":"allow"}                             one line, and it exits with status 0
+//
+// The parent holds standard input open; at its end the dialog goes away. Nothing but these two lines, in this order, with
+// this request's nonce and exit status 0 allows.
+
+const dialogVersion = 1
+
+// DialogRequest is what a dialog is told.
+type DialogRequest struct {
+	Version  int      `json:"version"`
+	Nonce    string   `json:"nonce"`
+	Language string   `json:"language"`
+	Question Question `json:"question"`
+}
+
+// Answer is what the person did with a dialog. The zero value is nothing.
+type Answer string
+
+const (
+	Allowed  Answer = "allow"
+	Refused  Answer = "refuse"
+	TimedOut Answer = "timeout"
+)
+
+type dialogLine struct {
+	Shown    *bool   `json:"shown,omitempty"`
+	Nonce    *string `json:"nonce,omitempty"`
+	Decision *Answer `json:"decision,omitempty"`
+}
+
+// maxRequest bounds what a dialog reads; a path is at most 4 KB, its escapes eight times that.
+const maxRequest = 1 << 20
+
+// Conversation is the dialog's side of the protocol.
+type Conversation struct {
+	// Request is what to show.
+	Request DialogRequest
+	// Gone is closed when the parent is gone or has withdrawn the question.
+	Gone <-chan struct{}
+
+	out io.Writer
+}
+
+// Converse reads the request from the parent. It is an error when there is none, when it is of another version, or when
+// it has nothing to show.
+func Converse(in io.Reader, out io.Writer) (*Conversation, error) {
+	line, err := bufio.NewReader(io.LimitReader(in, maxRequest)).ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	var r DialogRequest
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	if r.Version != dialogVersion {
+		return nil, fmt.Errorf("reading the request: version %d, this dialog speaks %d", r.Version, dialogVersion)
+	}
+	if q := r.Question; r.Nonce == "" || len(q.Title) == 0 || len(q.Facts) == 0 || q.Allow == "" || q.Refuse == "" {
+		return nil, errors.New("reading the request: it says nothing")
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = io.Copy(io.Discard, in)
+	}()
+	return &Conversation{Request: r, Gone: gone, out: out}, nil
+}
+
+// Shown tells the parent that the question is on the screen.
+func (c *Conversation) Shown() error {
+	shown := true
+	return c.say(dialogLine{Shown: &shown})
+}
+
+// Answer tells the parent what the person did. The dialog must then exit with status 0.
+func (c *Conversation) Answer(a Answer) error {
+	return c.say(dialogLine{Nonce: &c.Request.Nonce, Decision: &a})
+}
+
+func (c *Conversation) say(l dialogLine) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(append(text, '\n'))
+	return err
+}
+
+// Dialog asks with a native dialog, each question in a process of its own, started from our own executable's folder and
+// checked to be ours before it is told anything. The zero Dialog asks nobody; use [NewDialog].
+type Dialog struct {
+	words Words
+	start func() (*dialogProcess, error)
+	// How long the dialog may take to appear, stays, and may take to end after its answer.
+	shownWithin, visibleFor, endsWithin time.Duration
+}
+
+var _ approval.Asker = (*Dialog)(nil)
+
+// NewDialog gives the asker that shows dialogs in the language of words.
+func NewDialog(words Words) *Dialog {
+	return &Dialog{
+		words: words, start: startDialog,
+		shownWithin: 5 * time.Second, visibleFor: approval.VisibleFor, endsWithin: 2 * time.Second,
+	}
+}
+
+// Ask shows r and waits for the answer. See [approval.Asker].
+func (d *Dialog) Ask(ctx context.Context, r approval.Request) approval.Decision {
+	if d == nil || d.start == nil {
+		return approval.Refuse(approval.CouldNotShow, surfaceDialog, "there is no dialog")
+	}
+	q, err := NewQuestion(r, d.words)
+	if err != nil {
+		return approval.Refuse(approval.CouldNotShow, surfaceDialog, err.Error())
+	}
+	p, err := d.start()
+	if err != nil {
+		return approval.Refuse(approval.CouldNotShow, surfaceDialog, fmt.Sprintf("starting the dialog: %v", err))
+	}
+	defer p.end()
+	verdict, detail := d.converse(ctx, p, q)
+	if verdict == approval.Allowed {
+		return approval.Allow(r, surfaceDialog)
+	}
+	if said := p.complaint(); said != "" {
+		detail += ": " + said
+	}
+	return approval.Refuse(verdict, surfaceDialog, detail)
+}
+
+const surfaceDialog = "dialog"
+
+func (d *Dialog) converse(ctx context.Context, p *dialogProcess, q Question) (approval.Verdict, string) {
+	nonce := newNonce()
+	p.tell(DialogRequest{Version: dialogVersion, Nonce: nonce, Language: d.words.Language(), Question: q})
+
+	l, err := p.hear(ctx, d.shownWithin)
+	switch {
+	case ctx.Err() != nil:
+		return approval.Withdrawn, "withdrawn before it was shown"
+	case err != nil:
+		return approval.CouldNotShow, err.Error()
+	case l.Shown == nil || !*l.Shown || l.Nonce != nil || l.Decision != nil:
+		return approval.CouldNotShow, "the dialog didn't say that it is shown"
+	}
+
+	l, err = p.hear(ctx, d.visibleFor)
+	switch {
+	case ctx.Err() != nil:
+		return approval.Withdrawn, "withdrawn while it was shown"
+	case err != nil:
+		return approval.NoAnswer, err.Error()
+	case l.Nonce == nil || *l.Nonce != nonce || l.Decision == nil || l.Shown != nil:
+		return approval.NoAnswer, "the dialog's answer isn't one to this question"
+	}
+	decision := *l.Decision
+
+	if err := p.ended(d.endsWithin); err != nil {
+		return approval.NoAnswer, err.Error()
+	}
+	switch decision {
+	case Allowed:
+		return approval.Allowed, ""
+	case Refused:
+		return approval.Refused, "the person said no"
+	case TimedOut:
+		return approval.NoAnswer, "nobody answered"
+	}
+	return approval.NoAnswer, "the dialog gave an unknown answer"
+}
+
+func newNonce() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// dialogProcess is a dialog that runs.
+type dialogProcess struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	lines  chan []byte // closed at the end of its output
+	stderr tail
+	waited chan struct{} // closed once it has ended
+	err    error         // how it ended, once waited is closed
+}
+
+var errTooMuch = errors.New("the dialog said too much")
+
+// run starts cmd with nothing of ours but the environment in it, and calls check before anything is told to it.
+func run(cmd *exec.Cmd, check func(pid int) error) (*dialogProcess, error) {
+	p := &dialogProcess{cmd: cmd, lines: make(chan []byte, 3), waited: make(chan struct{})}
+	cmd.Stderr = &p.stderr
+	cmd.WaitDelay = time.Second
+	var err error
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go p.read(stdout)
+	if err := check(cmd.Process.Pid); err != nil {
+		p.end()
+		return nil, fmt.Errorf("the process that started isn't ours: %w", err)
+	}
+	return p, nil
+}
+
+// read passes on at most three lines of at most a kilobyte, one more than a dialog may say.
+func (p *dialogProcess) read(stdout io.Reader) {
+	scan := bufio.NewScanner(stdout)
+	scan.Buffer(make([]byte, 0, 1024), 1024)
+	for n := 0; n < 3 && scan.Scan(); n++ {
+		p.lines <- bytes.Clone(scan.Bytes())
+	}
+	if scan.Err() != nil {
+		p.lines <- []byte(errTooMuch.Error()) // no JSON, so no answer
+	}
+	close(p.lines)
+	p.err = p.cmd.Wait()
+	close(p.waited)
+}
+
+// tell writes the request without waiting for it to be read.
+func (p *dialogProcess) tell(r DialogRequest) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return // then the dialog doesn't show anything
+	}
+	go func() { _, _ = p.stdin.Write(append(text, '\n')) }()
+}
+
+// hear waits for the next line.
+func (p *dialogProcess) hear(ctx context.Context, within time.Duration) (dialogLine, error) {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case text, more := <-p.lines:
+		var l dialogLine
+		if !more {
+			return l, errors.New("the dialog ended without an answer")
+		}
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&l); err != nil || d.More() {
+			return dialogLine{}, errors.New("the dialog said something that can't be understood")
+		}
+		return l, nil
+	case <-timer.C:
+		return dialogLine{}, fmt.Errorf("the dialog said nothing for %v", within)
+	case <-ctx.Done():
+		return dialogLine{}, context.Cause(ctx)
+	}
+}
+
+// ended waits for the end of a dialog that has answered; it must say no more and exit with status 0.
+func (p *dialogProcess) ended(within time.Duration) error {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case _, more := <-p.lines:
+		if more {
+			return errTooMuch
+		}
+	case <-timer.C:
+		return errors.New("the dialog answered but didn't end")
+	}
+	select {
+	case <-p.waited:
+	case <-timer.C:
+		return errors.New("the dialog answered but didn't end")
+	}
+	if p.err != nil {
+		return fmt.Errorf("the dialog answered but failed: %w", p.err)
+	}
+	return nil
+}
+
+// end kills the dialog if it still runs, and waits until it is gone.
+func (p *dialogProcess) end() {
+	_ = p.stdin.Close()
+	_ = p.cmd.Process.Kill()
+	for range p.lines {
+	}
+	<-p.waited
+}
+
+// complaint is what the dialog wrote to standard error, for the log, once it has ended.
+func (p *dialogProcess) complaint() string {
+	p.end()
+	return strings.TrimSpace(p.stderr.String())
+}
+
+// tail keeps the first kilobyte that is written to it.
+type tail struct{ bytes.Buffer }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.Buffer.Write(b[:min(len(b), max(0, 1024-t.Len()))])
+	return len(b), nil
+}
+
+// ownFile reports why a file or folder of ours could have been changed by others: it must belong to root or to us, and
+// nobody else may write it. A group of the same number as its owner, of which nobody else is by custom, may.
+func ownFile(info os.FileInfo) error {
+	uid, gid, ok := ownerOf(info)
+	if !ok {
+		return errors.New("the system doesn't say whose it is")
+	}
+	mode := info.Mode().Perm()
+	switch {
+	case uid != 0 && uid != os.Geteuid():
+		return fmt.Errorf("%s belongs to user %d", info.Name(), uid)
+	case mode&0o002 != 0, mode&0o020 != 0 && gid != uid:
+		return fmt.Errorf("%s can be written by others (mode %v)", info.Name(), mode)
+	}
+	return nil
+}
+
+// environment gives the named variables of ours that are set: all that a dialog gets.
+func environment(names []string) []string {
+	list := []string{} // an empty one, for a nil one would mean all
+	for _, name := range names {
+		if value, ok := os.LookupEnv(name); ok {
+			list = append(list, name+"="+value)
+		}
+	}
+	return list
+}

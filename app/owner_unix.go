@@ -1,0 +1,16 @@
+//go:build unix
+
+package app
+
+import (
+	"os"
+	"syscall"
+)
+
+func ownerOf(info os.FileInfo) (uid, gid int, ok bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(st.Uid), int(st.Gid), true
+}
