@@ -1,0 +1,319 @@
+package edit
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"handrail/core/hint"
+)
+
+// Undo keeps what edits replaced, so that it can be put back. It is a folder of its own (mode 0700) with one file for
+// each change: the old content, shared with the file system's own blocks where it can do that, and then a line that says
+// what it was. The nil Undo keeps nothing.
+type Undo struct {
+	dir   folder
+	limit int64
+	mu    sync.Mutex
+}
+
+// Entry is one change that can be undone. Hashes are SHA-256 in hex; an empty one stands for a file that isn't there.
+type Entry struct {
+	ID   string    `json:"id"`
+	Time time.Time `json:"time"`
+	// Folder is the root that was edited in, as its name was; Name is the file in it.
+	Folder string `json:"folder"`
+	Name   string `json:"name"`
+	// Device and Inode are those of the folder that holds the file.
+	Device  uint64 `json:"device"`
+	Inode   uint64 `json:"inode"`
+	OldHash string `json:"old_hash,omitempty"`
+	NewHash string `json:"new_hash,omitempty"`
+	// Mode is the old file's permission bits; Size how many bytes were kept.
+	Mode uint32 `json:"mode"`
+	Size int64  `json:"size"`
+}
+
+const (
+	undoSuffix  = ".undo"
+	mostEntries = 5000
+	// An entry's file ends with its JSON, the length of that in eight hex digits, and a line end.
+	lengthDigits = 9
+)
+
+// OpenUndo opens the folder of an Undo, making it if it is missing. It must belong to this user and be closed to others.
+// limit is how many bytes are kept at most; the oldest go first.
+func OpenUndo(dir string, limit int64) (*Undo, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("opening the undo folder: %w", err)
+	}
+	parent, err := os.Open(filepath.Dir(dir))
+	if err != nil {
+		return nil, fmt.Errorf("opening the undo folder: %w", err)
+	}
+	defer parent.Close()
+	d, err := folder{parent}.openFolder(filepath.Base(dir))
+	if err != nil {
+		return nil, fmt.Errorf("opening the undo folder %s: %w", dir, err)
+	}
+	st, err := statFile(d.File)
+	if err == nil && (st.uid != euid() || st.perm&0o077 != 0) {
+		err = errors.New("it must belong to this user and have the mode 0700")
+	}
+	if err != nil {
+		d.Close()
+		return nil, fmt.Errorf("opening the undo folder %s: %w", dir, err)
+	}
+	return &Undo{dir: d, limit: limit}, nil
+}
+
+// Close lets the folder go. Nothing is kept or restored after it.
+func (u *Undo) Close() error { return u.dir.Close() }
+
+// keep stores what r is about to replace. forget takes it out again.
+func (t *target) keep(r *Result) (forget func(), err error) {
+	u := t.options.Undo
+	if u == nil {
+		return func() {}, nil
+	}
+	now := time.Now().UTC()
+	e := Entry{
+		ID: now.Format("20060102T150405.000000000") + "-" + strings.ToLower(rand.Text()[:8]), Time: now,
+		Folder: t.root.Name(), Name: t.name, Device: t.parent.device, Inode: t.parent.inode,
+		OldHash: r.OldHash, NewHash: r.Hash, Mode: t.was.perm, Size: int64(len(t.content)),
+	}
+	if err := u.add(e, t.file, t.content); err != nil {
+		return nil, problem("keeping the old text of", t.name, err)
+	}
+	r.UndoID = e.ID
+	return func() { u.dir.remove(e.ID + undoSuffix) }, nil
+}
+
+func (u *Undo) add(e Entry, file *os.File, content []byte) error {
+	if e.Size > u.limit {
+		return hint.New("no_undo", fmt.Sprintf("%d MB are more than can be kept for undo", e.Size>>20)).Then("nothing was written")
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.drop(e.Size)
+	name := e.ID + undoSuffix
+	f, err := u.copy(name, file, content)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tail, err := json.Marshal(e)
+	if err == nil {
+		_, err = fmt.Fprintf(f, "%s%08x\n", tail, len(tail))
+	}
+	if err == nil {
+		err = errors.Join(f.Sync(), u.dir.flush())
+	}
+	if err != nil {
+		return errors.Join(err, u.dir.remove(name))
+	}
+	return nil
+}
+
+// copy makes a file with the content, ready to be written on.
+func (u *Undo) copy(name string, file *os.File, content []byte) (*os.File, error) {
+	if file != nil {
+		if f, err := u.dir.clone(file, name); err == nil {
+			if n, err := f.Seek(0, io.SeekEnd); err == nil && n == int64(len(content)) {
+				return f, nil
+			}
+			f.Close()
+			u.dir.remove(name) // the file has changed since it was read
+		}
+	}
+	f, err := u.dir.create(name, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return nil, errors.Join(err, u.dir.remove(name))
+	}
+	return f, nil
+}
+
+// drop removes the oldest entries until there is room for one more.
+func (u *Undo) drop(size int64) {
+	names, sizes := u.files()
+	total := size
+	for _, n := range sizes {
+		total += n
+	}
+	for i := 0; i < len(names) && (total > u.limit || len(names)-i >= mostEntries); i++ {
+		if u.dir.remove(names[i]) == nil {
+			total -= sizes[i]
+		}
+	}
+}
+
+// files lists what is kept, the oldest first.
+func (u *Undo) files() (names []string, sizes []int64) {
+	list, err := u.dir.names(2 * mostEntries)
+	if err != nil {
+		return nil, nil
+	}
+	slices.Sort(list)
+	for _, n := range list {
+		if st, err := u.dir.stat(n); err == nil && st.kind == regular && strings.HasSuffix(n, undoSuffix) {
+			names, sizes = append(names, n), append(sizes, st.size)
+		}
+	}
+	return names, sizes
+}
+
+// List gives what can be undone, the newest first. What can't be read is left out.
+func (u *Undo) List() []Entry {
+	var list []Entry
+	names, _ := u.files()
+	for _, n := range names {
+		if e, f, err := u.open(strings.TrimSuffix(n, undoSuffix)); err == nil {
+			f.Close()
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(b.ID, a.ID) })
+	return list
+}
+
+// open reads an entry; its content are the first Size bytes of the file.
+func (u *Undo) open(id string) (e Entry, f *os.File, err error) {
+	gone := hint.New("not_found", "there is nothing to undo under that name").Because("it was dropped to make room, or never kept")
+	if id == "" || strings.ContainsAny(id, "/\x00") {
+		return e, nil, gone
+	}
+	if f, err = u.dir.openRead(id + undoSuffix); err != nil {
+		return e, nil, gone.Wrap(err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			f, err = nil, gone.Wrap(fmt.Errorf("reading undo entry %s: %w", id, err))
+		}
+	}()
+	st, err := statFile(f)
+	if err != nil || st.kind != regular || st.size < lengthDigits || st.size > MaxBytes+1<<20 {
+		return e, f, errors.Join(err, errors.New("not an entry"))
+	}
+	end := make([]byte, lengthDigits)
+	if _, err = f.ReadAt(end, st.size-lengthDigits); err != nil {
+		return e, f, err
+	}
+	var n int64
+	if _, err = fmt.Sscanf(string(end), "%08x\n", &n); err != nil {
+		return e, f, err
+	}
+	if n < 0 || n > st.size-lengthDigits {
+		return e, f, errors.New("a length that can't be")
+	}
+	tail := make([]byte, n)
+	if _, err = f.ReadAt(tail, st.size-lengthDigits-n); err != nil {
+		return e, f, err
+	}
+	if err = json.Unmarshal(tail, &e); err == nil && (e.ID != id || e.Size != st.size-lengthDigits-n) {
+		err = errors.New("it says it is another")
+	}
+	return e, f, err
+}
+
+// Restore puts back what stood in a file before the change that id names, if the file is as that change left it; else the
+// error is stale. root is the entry's Folder, opened by a caller who may change it. The restoring is a change like any
+// other: it can be undone in turn.
+func (u *Undo) Restore(root *os.Root, id string) (Result, error) {
+	e, f, err := u.open(id)
+	if err != nil {
+		return Result{}, err
+	}
+	defer f.Close()
+	old := make([]byte, e.Size)
+	if _, err := f.ReadAt(old, 0); err != nil && e.Size > 0 {
+		return Result{}, problem("reading the old text of", e.Name, err)
+	}
+	if e.OldHash != "" && hashOf(old) != e.OldHash {
+		return Result{}, hint.New("no_undo", "the old text of "+shown(e.Name)+" was damaged").Then("it can't be put back")
+	}
+	t, err := acquire(root, e.Name, Options{NoLinks: true, Undo: u}, true)
+	if err != nil {
+		return Result{}, err
+	}
+	defer t.close()
+	since := func(why string) (Result, error) {
+		return Result{}, hint.New("stale", shown(e.Name)+" was changed since").Because(why).Then("it was left as it is")
+	}
+	switch {
+	case t.parent != identity{e.Device, e.Inode}:
+		return since("another folder holds it now")
+	case t.file == nil && e.NewHash != "":
+		return since("it is gone")
+	case t.file != nil && e.NewHash == "":
+		return since("it exists again")
+	case t.file == nil:
+		return t.put(Result{Text: old, Created: true, Replaced: 1}, model{perm: e.Mode})
+	}
+	if err := t.load(); err != nil {
+		return Result{}, err
+	}
+	if hashOf(t.content) != e.NewHash {
+		return since("it holds another text now")
+	}
+	if e.OldHash == "" {
+		return t.delete()
+	}
+	var r Result
+	before, _, _, err1 := decode(t.content)
+	after, _, enc, err2 := decode(old)
+	if err1 == nil && err2 == nil {
+		r = describe(before, after, replaced(before, after))
+	}
+	r.Text, r.Encoding, r.Replaced = old, enc, 1
+	return t.replace(r)
+}
+
+// delete takes the file away, keeping its content for undo. It is moved aside first and looked at there, so that no other
+// file is deleted.
+func (t *target) delete() (Result, error) {
+	r := Result{OldHash: hashOf(t.content), Name: t.name, Notes: t.notes}
+	forget, err := t.keep(&r)
+	if err != nil {
+		return Result{}, err
+	}
+	aside := tempPrefix + rand.Text() + ".tmp"
+	err = t.dir.renameNew(t.base, aside)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = t.dir.rename(t.base, aside)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = stale(t.name, "it is gone")
+	}
+	if err == nil {
+		p := pending{t: t, dir: t.dir}
+		if err = p.unchanged(aside); err != nil {
+			if back := t.dir.link(aside, t.base); back != nil {
+				return Result{}, problem("putting back (it is kept as "+aside+")", t.name, back)
+			}
+		}
+		err = errors.Join(err, t.dir.remove(aside))
+	}
+	if err != nil {
+		forget()
+		return Result{}, problem("removing", t.name, err)
+	}
+	if t.dir.flush() != nil {
+		r.Notes = append(r.Notes, "the folder could not be written to the disk: after a power cut the file may be back")
+	}
+	return r, nil
+}
