@@ -239,5 +239,33 @@ func (h Hunk) splices(t body, o Options) ([]replacement, error) {
 	if !slices.ContainsFunc(list, func(s replacement) bool { return !bytes.Equal(t.b[s.start:s.end], s.text) }) {
 		return nil, hint.New("no_change", "the text already is what new_string says")
 	}
+	keepApart(t.b, list)
 	return list, nil
+}
+
+// keepApart sees to it that no \r comes to stand before a \n that ends another line: the two would be one line end. The
+// \n gets a \r of its own.
+func keepApart(b []byte, list []replacement) {
+	before := 0 // where the replacement before ends
+	for i := range list {
+		s := &list[i]
+		last := s.start > 0 && b[s.start-1] == '\r'
+		if i > 0 && s.start == before && len(list[i-1].text) > 0 {
+			last = bytes.HasSuffix(list[i-1].text, []byte{'\r'})
+		}
+		next := s.end < len(b) && b[s.end] == '\n'
+		if len(s.text) == 0 {
+			if last && next {
+				s.text = []byte{'\r'}
+			}
+		} else {
+			if last && s.text[0] == '\n' {
+				s.text = append([]byte{'\r'}, s.text...)
+			}
+			if next && bytes.HasSuffix(s.text, []byte{'\r'}) {
+				s.text = append(s.text, '\n')
+			}
+		}
+		before = s.end
+	}
 }
