@@ -1,0 +1,108 @@
+package server
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"handrail/core/hint"
+)
+
+// socketProtocol is what both ends of the socket must speak alike. It changes when the hello or what follows it does.
+const socketProtocol = 1
+
+// hello is the first line each way on the socket, the bridge's first. After it come MCP's own lines.
+type hello struct {
+	Product  string `json:"product"`
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
+	// Error is the server's: why it ends the connection.
+	Error string `json:"error,omitempty"`
+}
+
+const (
+	maxHello  = 4 << 10 // bytes
+	helloTime = 5 * time.Second
+)
+
+func ownHello() hello { return hello{Product: Product, Version: Version, Protocol: socketProtocol} }
+
+// greet is the bridge's side: it says hello and reads the server's.
+func greet(conn net.Conn, r *bufio.Reader) error {
+	conn.SetDeadline(time.Now().Add(helloTime))
+	defer conn.SetDeadline(time.Time{})
+	if err := sendHello(conn, ownHello()); err != nil {
+		return fmt.Errorf("saying hello: %w", err)
+	}
+	server, err := readHello(r)
+	if err != nil {
+		return fmt.Errorf("reading the hello: %w", err)
+	}
+	return checkServer(server)
+}
+
+// checkServer says, to the bridge, what is wrong with the server's hello.
+func checkServer(server hello) error {
+	switch {
+	case server.Product != Product:
+		return hint.New("not_handrail", "what answers on the socket isn't Handrail")
+	case server.Protocol != socketProtocol:
+		return hint.New("version_mismatch", fmt.Sprintf("this bridge is version %s, the running Handrail is version %s", Version, server.Version)).
+			Then("quit Handrail and start it again, or connect the client again")
+	case server.Error != "":
+		return hint.New("refused", "Handrail doesn't take this connection").Because(server.Error)
+	}
+	return nil
+}
+
+// welcome is the server's side: it reads the bridge's hello and answers it. An error has been told to the other side.
+func welcome(conn net.Conn, r *bufio.Reader) error {
+	conn.SetDeadline(time.Now().Add(helloTime))
+	defer conn.SetDeadline(time.Time{})
+	answer := ownHello()
+	bridge, err := readHello(r)
+	if err == nil {
+		err = checkBridge(bridge)
+	}
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	return errors.Join(err, sendHello(conn, answer))
+}
+
+// checkBridge says, to the server, what is wrong with a bridge's hello.
+func checkBridge(bridge hello) error {
+	if bridge.Product != Product {
+		return errors.New("this socket is for `handrail stdio`; start that as the client's command")
+	}
+	if bridge.Protocol != socketProtocol {
+		return fmt.Errorf("the bridge is version %s, Handrail is version %s; connect the client again", bridge.Version, Version)
+	}
+	return nil
+}
+
+func sendHello(w io.Writer, h hello) error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// readHello takes unknown fields: a later version may say more.
+func readHello(r *bufio.Reader) (hello, error) {
+	line, err := readLine(r, maxHello)
+	if err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)) {
+		return hello{}, err
+	}
+	var h hello
+	if err := json.Unmarshal(line, &h); err != nil {
+		return hello{}, errors.New("the first line is not a hello")
+	}
+	return h, nil
+}
