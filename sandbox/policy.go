@@ -170,6 +170,16 @@ func (p Policy) Validate() error {
 			return fmt.Errorf("policy: the %s is not set", f.name)
 		}
 	}
+	for _, own := range []string{m.Workspace, m.Temp, m.Caches} {
+		if within(m.State, own) {
+			return fmt.Errorf("policy: %q lies in the state folder, which stays closed", own)
+		}
+	}
+	for _, own := range []string{m.Temp, m.Caches} {
+		if within(own, m.Workspace) || within(own, m.Home) {
+			return fmt.Errorf("policy: the session's own folder %q holds the workspace or the home folder", own)
+		}
+	}
 	paths := []string{m.Home, m.State, m.Workspace, m.Temp, m.Caches, m.Executable, m.Developer, m.SSHAgent, m.Docker}
 	paths = slices.Concat(paths, m.Secrets, p.names)
 	for _, place := range slices.Concat(p.reads, p.writes) {
@@ -186,6 +196,24 @@ func (p Policy) Validate() error {
 		}
 	}
 	return nil
+}
+
+// record is a Policy on its way to the launcher, which decides with it.
+type record struct {
+	Profile     profile
+	Machine     Machine
+	Reads       []Place    `json:",omitempty"`
+	Writes      []Place    `json:",omitempty"`
+	Names       []string   `json:",omitempty"`
+	Permissions Permission `json:",omitempty"`
+}
+
+func (p Policy) record() record {
+	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.permissions}
+}
+
+func (r record) policy() Policy {
+	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Permissions}
 }
 
 // checkPath refuses what can't be passed on safely: a profile or a mount list is no place for a newline.

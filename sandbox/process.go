@@ -2,27 +2,49 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // Command is what to run. Argv[0] is an absolute path. Env is the whole environment: nothing is inherited.
 type Command struct {
 	Argv []string
-	Dir  string
+	Dir  string // absolute; it must be readable under the policy
 	Env  []string
 	// Stdin, Stdout and Stderr are the only descriptors the command gets. A nil one is /dev/null.
 	Stdin, Stdout, Stderr *os.File
-	// Terminal says that Stdin is a pseudo-terminal which becomes the command's controlling terminal.
+	// Terminal says that Stdin is a pseudo-terminal, which becomes the command's controlling terminal.
 	Terminal bool
+}
+
+func (c Command) check() error {
+	switch {
+	case len(c.Argv) == 0:
+		return errors.New("command: no program")
+	case !filepath.IsAbs(c.Argv[0]):
+		return fmt.Errorf("command: program %q is not an absolute path", c.Argv[0])
+	case !filepath.IsAbs(c.Dir):
+		return fmt.Errorf("command: folder %q is not an absolute path", c.Dir)
+	case c.Terminal && c.Stdin == nil:
+		return errors.New("command: a terminal needs Stdin")
+	}
+	for _, s := range append(append([]string{c.Dir}, c.Argv...), c.Env...) {
+		if strings.ContainsRune(s, 0) {
+			return fmt.Errorf("command: %q has a NUL byte", s)
+		}
+	}
+	return nil
 }
 
 // Exit is how a command ended.
 type Exit struct {
 	Code   int    // exit status; 128 + the signal's number when a signal ended it
-	Signal string // the signal that ended it, "" when it exited
+	Signal string `json:",omitempty"` // the signal that ended it, such as "SIGKILL"; "" when it exited
 	// LeftRunning counts the processes that were still there when the command itself ended. They were killed with it.
-	LeftRunning int
+	LeftRunning int `json:",omitempty"`
 }
 
 // UnavailableError says that the policy can't be enforced here, so nothing was run.
@@ -45,34 +67,53 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return e.Cause }
 
-// Process is a running command and everything it started.
+// PlaceError says that a granted place, or the workspace, is not what was granted, so nothing was run.
+type PlaceError struct {
+	Path  string
+	Cause error // nil: another folder stands there now
+}
+
+func (e *PlaceError) Error() string {
+	if e.Cause == nil {
+		return fmt.Sprintf("opening the granted folder %q: another one stands there now", e.Path)
+	}
+	return fmt.Sprintf("opening the granted folder %q: %v", e.Path, e.Cause)
+}
+
+func (e *PlaceError) Unwrap() error { return e.Cause }
+
+// Process is a running command and everything it started. Its methods may be called from any goroutine.
 type Process struct{ running }
 
-// Start runs a command under the policy. It refuses with an *UnavailableError where the policy can't be enforced, and with
-// another error where the policy or the command is wrong; nothing has run then.
+// Start runs a command under the policy. It refuses with an *UnavailableError where the policy can't be enforced, a
+// *PlaceError where a folder was swapped, an *os.PathError where the program can't be run, and another error where the
+// policy or the command is wrong. Nothing has run then. The caller closes its own files, and calls Wait.
 func Start(p Policy, c Command) (*Process, error) {
-	return nil, &UnavailableError{What: "this build has no sandbox"}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return start(p, c)
 }
 
 // Check runs `true` under the real policy. The error says what to install or set.
 func Check(ctx context.Context, p Policy) error {
-	return &UnavailableError{What: "this build has no sandbox"}
+	proc, err := Start(p, Command{Argv: []string{trueProgram}, Dir: p.machine.Workspace})
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { proc.Kill() })
+	exit, err := proc.Wait()
+	if !stop() && ctx.Err() != nil {
+		return fmt.Errorf("checking the sandbox: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return err
+	}
+	if exit.Code != 0 {
+		return &UnavailableError{What: fmt.Sprintf("`true` ended with status %d inside it", exit.Code)}
+	}
+	return nil
 }
-
-// Launch is the body of `handrail launch`: it starts one command inside a sandbox that Start made. It never returns to
-// other work: the result is the process's exit code. main calls it before anything else.
-func Launch(args []string) int { return 71 }
-
-type running struct{}
-
-// PID is the process that holds the sandbox. It is of use for looking only: Terminate and Kill end the command.
-func (p *Process) PID() int { return 0 }
-
-// Wait waits until the command and all it started are gone.
-func (p *Process) Wait() (Exit, error) { return Exit{}, os.ErrInvalid }
-
-// Terminate asks every process of the command to end (SIGTERM).
-func (p *Process) Terminate() error { return os.ErrInvalid }
-
-// Kill ends every process of the command at once, also those that left its process group or session.
-func (p *Process) Kill() error { return os.ErrInvalid }

@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Launch is the body of `handrail launch`: it starts one command inside a sandbox that Start made. main calls it before
+// anything else and exits with its result. Started by anyone else it does nothing.
+//
+// It is the first process of the sandbox's process namespace, so that everything ends with it. It confines itself, starts
+// the command from a thread that is confined further, and then supervises: it does the changes of files that the policy
+// allows (see supervisor), reaps, and reports how the command ended.
+func Launch(args []string) int {
+	if os.Getpid() != 1 || len(args) != 0 {
+		fmt.Fprintln(os.Stderr, "handrail launch: only Handrail starts this, inside a sandbox")
+		return 64
+	}
+	l := &launcher{status: os.NewFile(fdStatus, "status")}
+	if err := l.launch(); err != nil {
+		l.report(report{Failure: failureOf(err)})
+		return 71
+	}
+	return 0
+}
+
+type launcher struct {
+	status *os.File
+	plan   plan
+	abi    int
+	held   []int
+	umask  int
+}
+
+func (l *launcher) report(r report) {
+	text, err := json.Marshal(r)
+	if err == nil {
+		l.status.Write(append(text, '\n'))
+	}
+}
+
+func failureOf(err error) *failure {
+	f := &failure{Kind: "unavailable", What: "it can't be set up", Cause: err.Error()}
+	var unavailable *UnavailableError
+	var place *PlaceError
+	var path *os.PathError
+	var cause error
+	switch {
+	case errors.As(err, &unavailable):
+		f.What, f.Help, cause = unavailable.What, unavailable.Install, unavailable.Cause
+	case errors.As(err, &place):
+		f.Kind, f.What, cause = "place", place.Path, place.Cause
+	case errors.As(err, &path):
+		f.Kind, f.What, cause = "command", path.Path, path.Err
+	default:
+		return f
+	}
+	f.Cause = ""
+	if cause != nil {
+		f.Cause = cause.Error()
+	}
+	var errno syscall.Errno
+	if errors.As(cause, &errno) {
+		f.Errno = int(errno)
+	}
+	return f
+}
+
+// launch does everything up to the command's end.
+func (l *launcher) launch() error {
+	// This thread confines itself, starts the command and supervises it. It is never unlocked: no other work may run on it.
+	runtime.LockOSThread()
+	// What the runtime opened meanwhile keeps working; no program started from here inherits anything but 0 to 2.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("closing descriptors: %w", err)
+	}
+	planned := os.NewFile(fdPlan, "plan")
+	text, err := io.ReadAll(planned)
+	if err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	planned.Close()
+	unix.Close(fdSelf)
+	if err := json.Unmarshal(text, &l.plan); err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("giving up new privileges: %w", err)
+	}
+	if l.abi, err = landlockABI(); err != nil {
+		return err
+	}
+	l.umask = unix.Umask(0)
+	p := l.plan.Policy.policy()
+	s, err := newSupervisor(p, l.plan)
+	if err != nil {
+		return err
+	}
+	if err := confineSupervisor(l.abi, p, s.eachPlace); err != nil {
+		return err
+	}
+	if info, err := os.Stat(l.plan.Dir); err != nil || !info.IsDir() {
+		return &os.PathError{Op: "running", Path: l.plan.Argv[0], Err: fmt.Errorf("its folder %s can't be entered", l.plan.Dir)}
+	}
+	ruleset, err := commandRuleset(l.abi, p)
+	if err != nil {
+		return err
+	}
+	filter, err := filterProgram(filterRules(p))
+	if err != nil {
+		return err
+	}
+	f, err := newFork(l.plan, ruleset, l.umask, filter)
+	if err != nil {
+		return err
+	}
+	pid, listener, err := f.start(func() {
+		// Nothing else in the sandbox may look into this process. The second Landlock layer says the same.
+		err = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	})
+	if err != nil {
+		var step *stepError
+		if errors.As(err, &step) && step.step == stepFilter {
+			return &UnavailableError{What: "the kernel can't pass calls on to a supervisor (seccomp)", Install: "use Linux 6.2 or newer", Cause: step.errno}
+		}
+		if errors.As(err, &step) && step.step == stepExec {
+			err = step.errno
+		}
+		return &os.PathError{Op: "running", Path: l.plan.Argv[0], Err: err}
+	}
+	for _, fd := range []int{ruleset, fdStdin, fdStdout, fdStderr} {
+		unix.Close(fd)
+	}
+	l.report(report{Started: true})
+	go l.obey()
+	go l.reap(pid)
+	s.serve(listener)
+	return nil
+}
+
+// reap waits for every process that ends here, reports the command's end, and ends: the kernel then ends the rest.
+func (l *launcher) reap(command int) {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil { // no child: impossible before the command's end
+			os.Exit(71)
+		}
+		if pid != command || !(status.Exited() || status.Signaled()) {
+			continue
+		}
+		exit := Exit{Code: status.ExitStatus(), LeftRunning: countLeft()}
+		if status.Signaled() {
+			exit.Code = 128 + int(status.Signal())
+			exit.Signal = unix.SignalName(status.Signal())
+		}
+		l.report(report{Exit: &exit})
+		os.Exit(0)
+	}
+}
+
+// countLeft counts the processes of the sandbox that still run, beside this one.
+func countLeft() int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return 0
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	n := 0
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == 1 {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if _, rest, ok := strings.Cut(string(stat), ") "); err == nil && ok && !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X") {
+			n++
+		}
+	}
+	return n
+}
+
+// obey follows the host's orders until it is gone, and then ends everything.
+func (l *launcher) obey() {
+	control := os.NewFile(fdControl, "control")
+	order := make([]byte, 1)
+	for {
+		n, err := control.Read(order)
+		if n == 1 && order[0] == orderTerminate {
+			unix.Kill(-1, unix.SIGTERM)
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			os.Exit(128 + int(unix.SIGKILL))
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxBinds bounds how many folders a sandbox mounts; each costs time at every start.
+const maxBinds = 64
+
+// view is what a sandbox shows to its command, as bubblewrap arguments, and the folders held open for it.
+type view struct {
+	args []string
+	// held are descriptors (O_PATH) of the folders where the supervisor may change something, in the host's own mounts; the
+	// sandbox shows the same folders read-only. They are the caller's to close.
+	held  []heldFolder
+	binds int
+	shown []string // what is mounted so far, in the host's paths
+}
+
+// heldFolder is a folder opened on the host, by the path it has there and in the sandbox.
+type heldFolder struct {
+	Path string
+	file *os.File
+}
+
+// newView opens every place, compares its identity, and lists the mounts. descriptor gives the number that a file will
+// have in bubblewrap.
+func newView(p Policy, descriptor func(*os.File) int) (v *view, err error) {
+	v = &view{}
+	defer func() {
+		if err != nil {
+			v.close()
+			v = nil
+		}
+	}()
+	m := p.machine
+	v.add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--as-pid-1",
+		"--cap-drop", "ALL", "--hostname", "sandbox")
+	if p.permissions&(Network|Loopback) == 0 && p.profile != classic {
+		v.add("--unshare-net")
+	}
+	if p.profile == classic {
+		root, err := v.hold("/", descriptor)
+		if err != nil {
+			return v, err
+		}
+		v.bindHeld("--ro-bind", root, "/")
+	} else {
+		v.system(m)
+	}
+	v.add("--proc", "/proc", "--dev", "/dev")
+	if err := v.own(p, descriptor); err != nil {
+		return v, err
+	}
+	if err := v.places(p, descriptor); err != nil {
+		return v, err
+	}
+	if err := v.hide(p); err != nil {
+		return v, err
+	}
+	if p.profile != classic {
+		v.add("--dir", m.Home, "--dir", "/run", "--dir", "/var", "--remount-ro", "/")
+	}
+	if v.binds > maxBinds {
+		return v, fmt.Errorf("showing the policy's folders: %d mounts are needed and %d are the most; grant a folder that holds several", v.binds, maxBinds)
+	}
+	return v, nil
+}
+
+func (v *view) add(args ...string) { v.args = append(v.args, args...) }
+
+func (v *view) close() {
+	for _, h := range v.held {
+		h.file.Close()
+	}
+}
+
+func (v *view) bind(how, source, dest string) {
+	v.add(how, source, dest)
+	v.binds++
+	v.shown = append(v.shown, dest)
+}
+
+func (v *view) bindHeld(how string, fd int, dest string) {
+	v.bind(how, "/proc/self/fd/"+strconv.Itoa(fd), dest)
+}
+
+// system shows the folders of the system and of installed tools.
+func (v *view) system(m Machine) {
+	for _, dir := range systemReads[m.system()] {
+		info, err := os.Lstat(dir)
+		switch {
+		case err != nil:
+		case info.Mode()&fs.ModeSymlink != 0:
+			if to, err := os.Readlink(dir); err == nil {
+				v.add("--symlink", to, dir)
+			}
+		default:
+			v.bind("--ro-bind", dir, dir)
+		}
+	}
+	// A resolver's file commonly lies in /run, which isn't shown.
+	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && !covered(v.shown, real) {
+		v.bind("--ro-bind", real, real)
+	}
+	for _, dir := range m.toolRoots() {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !covered(v.shown, dir) {
+			v.bind("--ro-bind", dir, dir)
+		}
+	}
+}
+
+// own shows the session's own folders, the only ones that a command changes without the supervisor.
+func (v *view) own(p Policy, descriptor func(*os.File) int) error {
+	m := p.machine
+	how := "--bind"
+	if p.profile == readOnly {
+		how = "--ro-bind"
+	}
+	if p.profile != classic {
+		// /tmp is the session's temporary folder, unless something else that is shown lies there: mounting that would leave
+		// empty folders behind in it.
+		if slices.ContainsFunc(append(p.placePaths(), m.Home, m.Workspace, m.Temp, m.Caches), func(s string) bool { return within("/tmp", s) }) {
+			v.add("--tmpfs", "/tmp")
+		} else {
+			v.bind(how, m.Temp, "/tmp")
+		}
+		v.add("--dir", "/var", "--symlink", "/tmp", "/var/tmp")
+	}
+	v.bind(how, m.Temp, m.Temp)
+	if m.Caches != "" {
+		v.bind(how, m.Caches, m.Caches)
+	}
+	return nil
+}
+
+func (p Policy) placePaths() []string {
+	var s []string
+	for _, place := range slices.Concat(p.reads, p.writes) {
+		s = append(s, place.Path)
+	}
+	return s
+}
+
+// places shows the workspace and what was granted outside it, read-only: outer folders first, and none that an outer one
+// shows already.
+func (v *view) places(p Policy, descriptor func(*os.File) int) error {
+	type shown struct {
+		Place
+		write bool
+	}
+	all := []shown{{Place: Place{Path: p.machine.Workspace}}}
+	for _, place := range p.reads {
+		all = append(all, shown{place, false})
+	}
+	if p.profile != readOnly {
+		for _, place := range p.writes {
+			all = append(all, shown{place, true})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b shown) int { return strings.Compare(a.Path, b.Path) })
+	var outer []string
+	for _, place := range all {
+		holder := place.Path
+		if place.File {
+			holder = filepath.Dir(holder)
+		}
+		inside := slices.ContainsFunc(outer, func(o string) bool { return within(o, holder) })
+		if inside && place.Device == 0 && place.Inode == 0 || inside && place.write {
+			continue // the launcher compares a granted folder's identity when it opens it below the outer one
+		}
+		f, err := openPlace(place.Place)
+		if err != nil {
+			return err
+		}
+		if inside || p.profile == classic {
+			f.Close()
+			continue
+		}
+		if place.File { // only the file is shown, but the folder is held: the file itself may be replaced
+			v.held = append(v.held, heldFolder{holder, f})
+			descriptor(f)
+			if _, err := os.Lstat(place.Path); err == nil {
+				v.bind("--ro-bind", place.Path, place.Path)
+			}
+			continue
+		}
+		v.held = append(v.held, heldFolder{holder, f})
+		v.bindHeld("--ro-bind", descriptor(f), holder)
+		outer = append(outer, holder)
+	}
+	return nil
+}
+
+// hold opens a folder for the supervisor and gives its number in bubblewrap.
+func (v *view) hold(path string, descriptor func(*os.File) int) (int, error) {
+	f, err := openPlace(Place{Path: path})
+	if err != nil {
+		return 0, err
+	}
+	v.held = append(v.held, heldFolder{path, f})
+	return descriptor(f), nil
+}
+
+// hide covers what stays closed inside what is shown: a folder by an empty one, a file by /dev/null. What doesn't exist needs
+// no cover (and gets none: mounting would leave an empty file on the host), nor what this user can't read anyway.
+func (v *view) hide(p Policy) error {
+	var hidden []string
+	for _, secret := range p.machine.secretPaths() {
+		real, err := filepath.EvalSymlinks(secret)
+		if err != nil || covered(hidden, real) || p.profile != classic && !covered(v.shown, real) {
+			continue
+		}
+		info, err := os.Stat(real)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), unix.Access(real, unix.R_OK) != nil && unix.Access(real, unix.X_OK) != nil:
+			continue
+		case err != nil:
+			return fmt.Errorf("hiding %s: %w", real, err)
+		case info.IsDir():
+			v.add("--perms", "0000", "--tmpfs", real, "--remount-ro", real)
+		default:
+			v.add("--ro-bind", "/dev/null", real)
+		}
+		v.binds++
+		hidden = append(hidden, real)
+	}
+	return nil
+}
+
+// openPlace opens a place's folder (for a File, the one that holds it) without following any link, and compares identities.
+func openPlace(place Place) (*os.File, error) {
+	dir := place.Path
+	if place.File {
+		dir = filepath.Dir(dir)
+	}
+	fd, err := openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, 0, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return nil, &PlaceError{place.Path, err}
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	if place.Device == 0 && place.Inode == 0 {
+		return f, nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		f.Close()
+		return nil, &PlaceError{place.Path, err}
+	}
+	if st.Dev != place.Device || st.Ino != place.Inode {
+		f.Close()
+		return nil, &PlaceError{Path: place.Path}
+	}
+	return f, nil
+}
+
+// openat2 opens relative to dir with the given RESOLVE flags, close-on-exec, and tries again when a rename came between.
+func openat2(dir int, path string, flags int, mode uint32, resolve uint64) (int, error) {
+	how := unix.OpenHow{Flags: uint64(flags) | unix.O_CLOEXEC, Mode: uint64(mode), Resolve: resolve}
+	for try := 0; ; try++ {
+		fd, err := unix.Openat2(dir, path, &how)
+		if (err == unix.EAGAIN || err == unix.EINTR) && try < 100 {
+			continue
+		}
+		return fd, err
+	}
+}

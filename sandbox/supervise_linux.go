@@ -1,0 +1,239 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervisor does what its command may not do itself. The command sees every file but those of the session's own folders
+// read-only, and its Landlock rules say the same. A call that would change a file by its path waits while the supervisor
+// reads it once from the caller's memory, resolves it as the kernel would for the caller, asks the policy about the path that
+// came out, and does the call itself: on descriptors it holds of the folders on the host that were granted, after comparing
+// that they are the folders the caller sees. A file opened for writing is handed over as a descriptor.
+//
+// What the supervisor passes (lets the kernel do for the caller) can so change nothing but the session's own folders, whatever
+// the caller writes into its memory meanwhile. A call that is forgotten here fails; none is let through. All processes of the
+// command have the same rights, so a process number that was reused between a call and its answer gains nothing.
+//
+// While the command runs, the supervisor is the only one in the sandbox that renames in granted folders, and does one change at
+// a time, so that what it decided on stays true until it is done.
+type supervisor struct {
+	policy   Policy
+	index    *index
+	held     []heldRoot // longest path first
+	nested   map[string]bool
+	listener int
+	change   sync.Mutex
+	// made are the Git folders that the command made: their settings are known to be harmless.
+	made map[fileID]bool
+}
+
+type heldRoot struct {
+	path string
+	fd   int
+}
+
+type fileID struct{ device, inode uint64 }
+
+func idOf(st *unix.Stat_t) fileID { return fileID{uint64(st.Dev), st.Ino} }
+
+func newSupervisor(p Policy, todo plan) (*supervisor, error) {
+	s := &supervisor{policy: p, index: p.index(), nested: map[string]bool{}, made: map[fileID]bool{}}
+	for i, path := range todo.Held {
+		s.held = append(s.held, heldRoot{path, fdHeld + i})
+	}
+	slices.SortStableFunc(s.held, func(a, b heldRoot) int { return len(b.path) - len(a.path) })
+	for _, path := range todo.Nested {
+		s.nested[path] = true
+	}
+	return s, nil
+}
+
+// eachPlace opens, one after another, the folders in which the policy allows changes, and compares their identities.
+func (s *supervisor) eachPlace(do func(fd int) error) error {
+	if s.policy.profile == classic {
+		return do(s.held[len(s.held)-1].fd) // the shortest path: everything
+	}
+	if s.policy.profile == readOnly {
+		return nil
+	}
+	for _, place := range s.policy.writes {
+		dir := place.Path
+		if place.File {
+			dir = dir[:strings.LastIndexByte(dir, '/')+1]
+		}
+		fd, err := s.openHeld(dir)
+		if err != nil {
+			return &PlaceError{place.Path, err}
+		}
+		var st unix.Stat_t
+		err = unix.Fstat(fd, &st)
+		if err == nil && (uint64(st.Dev) != place.Device || st.Ino != place.Inode) {
+			unix.Close(fd)
+			return &PlaceError{Path: place.Path}
+		}
+		if err == nil {
+			err = do(fd)
+		}
+		unix.Close(fd)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openHeld opens a folder on the host by its real path, below a folder that is held, following no link.
+func (s *supervisor) openHeld(dir string) (int, error) {
+	for _, root := range s.held {
+		if !within(root.path, dir) {
+			continue
+		}
+		rel := strings.Trim(strings.TrimPrefix(dir, root.path), "/")
+		if rel == "" {
+			rel = "."
+		}
+		return openat2(root.fd, rel, unix.O_PATH|unix.O_DIRECTORY, 0, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	}
+	return -1, unix.EROFS
+}
+
+// Structures of linux/seccomp.h.
+type (
+	notification struct {
+		id    uint64
+		pid   uint32
+		flags uint32
+		data  struct {
+			call int32
+			arch uint32
+			ip   uint64
+			args [6]uint64
+		}
+	}
+	response struct {
+		id    uint64
+		value int64
+		errno int32
+		flags uint32
+	}
+	addDescriptor struct {
+		id       uint64
+		flags    uint32
+		source   uint32
+		target   uint32
+		newFlags uint32
+	}
+)
+
+// answer is what happens to a call.
+type answer struct {
+	value int64
+	errno unix.Errno
+	pass  bool // the kernel does the call for the caller
+	sent  bool // it was answered already, or will be
+}
+
+var pass = answer{pass: true}
+
+func fail(errno unix.Errno) answer { return answer{errno: errno} }
+
+// result is the answer for a call that the supervisor did.
+func result(err error) answer {
+	if err == nil {
+		return answer{}
+	}
+	if errno, ok := err.(unix.Errno); ok {
+		return fail(errno)
+	}
+	return fail(unix.EIO)
+}
+
+// call is one call that waits.
+type call struct {
+	*supervisor
+	id   uint64
+	tid  int
+	args [6]uint64
+}
+
+// serve answers calls, one after another, until the process ends. Most take microseconds; those that may wait get a goroutine.
+// It stays on its thread: Landlock lets that one alone look into the command.
+func (s *supervisor) serve(listener int) {
+	s.listener = listener
+	// Wakes the other side on the same processor, which is most of what an answer costs. Linux 6.6 or newer; else it is slower.
+	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	for {
+		var n notification
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
+		switch errno {
+		case 0:
+			c := &call{s, n.id, int(n.pid), n.data.args}
+			if a := s.handle(c, int(n.data.call)); !a.sent {
+				c.answer(a)
+			}
+		case unix.EINTR, unix.ENOENT: // the caller was killed before it was read
+		default:
+			panic(fmt.Sprintf("receiving a call: %v", errno)) // ends the sandbox
+		}
+	}
+}
+
+// answer ends the caller's wait. A caller that is gone needs none.
+func (c *call) answer(a answer) {
+	r := response{id: c.id, value: a.value, errno: -int32(a.errno)}
+	if a.pass {
+		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	}
+	unix.Syscall(unix.SYS_IOCTL, uintptr(c.listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
+}
+
+// give hands a descriptor over as the result of the call, and answers it with that.
+func (c *call) give(fd int, closeOnExec bool) answer {
+	add := addDescriptor{id: c.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, source: uint32(fd)}
+	if closeOnExec {
+		add.newFlags = unix.O_CLOEXEC
+	}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(c.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&add)))
+	if errno == 0 || errno == unix.ENOENT {
+		return answer{sent: true}
+	}
+	return fail(errno) // EMFILE: the caller's limit
+}
+
+// maxPath is PATH_MAX, with the final NUL.
+const maxPath = 4096
+
+// text reads a NUL-terminated string from the caller's memory, once.
+func (c *call) text(addr uint64) (string, bool) {
+	if addr == 0 {
+		return "", false
+	}
+	var buf [maxPath]byte
+	n, err := c.memory(addr, buf[:])
+	if err != nil {
+		return "", false
+	}
+	end := bytes.IndexByte(buf[:n], 0)
+	if end < 0 {
+		return "", false
+	}
+	return string(buf[:end]), true
+}
+
+// memory reads up to len(buf) bytes of the caller's memory; fewer when the next page isn't mapped.
+func (c *call) memory(addr uint64, buf []byte) (int, error) {
+	first := min(len(buf), int(4096-addr%4096))
+	local := []unix.Iovec{{Base: &buf[0], Len: uint64(len(buf))}}
+	remote := []unix.RemoteIovec{{Base: uintptr(addr), Len: first}}
+	if first < len(buf) {
+		remote = append(remote, unix.RemoteIovec{Base: uintptr(addr) + uintptr(first), Len: len(buf) - first})
+	}
+	return unix.ProcessVMReadv(c.tid, local, remote, 0)
+}
