@@ -35,12 +35,13 @@ func ownHello() hello { return hello{Product: Product, Version: Version, Protoco
 func greet(conn net.Conn, r *bufio.Reader) error {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	defer conn.SetDeadline(time.Time{})
-	if err := sendHello(conn, ownHello()); err != nil {
-		return fmt.Errorf("saying hello: %w", err)
+	sent := sendHello(conn, ownHello())
+	server, err := readHello(r) // also when it has hung up: it may have said why
+	if err == io.EOF && sent != nil {
+		err = sent
 	}
-	server, err := readHello(r)
 	if err != nil {
-		return fmt.Errorf("reading the hello: %w", err)
+		return fmt.Errorf("exchanging hellos: %w", err)
 	}
 	return checkServer(server)
 }

@@ -451,36 +451,32 @@ func TestDeleteEndsCalls(t *testing.T) {
 
 // A client that makes session after session keeps the newest, no more.
 func TestManySessions(t *testing.T) {
-	f := newFixture(t)
-	e := f.serveHTTP()
-	w := f.web(e, f.token("a"))
-	first := w.initialize("x")
-	var last string
-	for range client.MaxSessions {
-		last = w.initialize("x")
-	}
-	until := time.Now().Add(deadline)
-	for {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		token := f.token("a")
+		e, web, _, stop := f.serveInMemory()
+		defer stop()
+		w := web(token)
+		first := w.initialize("x")
+		var last string
+		for range client.MaxSessions {
+			time.Sleep(time.Second)
+			last = w.initialize("x")
+		}
+		synctest.Wait()
 		e.mu.Lock()
 		n := len(e.sessions)
 		e.mu.Unlock()
-		if n <= client.MaxSessions {
-			break
+		if n != client.MaxSessions || len(f.sessions.Live()) != client.MaxSessions {
+			t.Errorf("%d sessions, %d of them live", n, len(f.sessions.Live()))
 		}
-		if time.Now().After(until) {
-			t.Fatalf("%d sessions", n)
+		if resp, _ := w.post(callBody(1, "echo", "{}"), legacyHeaders(first)...); resp.StatusCode != 404 {
+			t.Errorf("the first: %d", resp.StatusCode)
 		}
-		time.Sleep(time.Millisecond) // the closing is another goroutine's
-	}
-	if resp, _ := w.post(callBody(1, "echo", "{}"), legacyHeaders(first)...); resp.StatusCode != 404 {
-		t.Errorf("the first: %d", resp.StatusCode)
-	}
-	if resp, _ := w.post(callBody(1, "echo", "{}"), legacyHeaders(last)...); resp.StatusCode != 200 {
-		t.Errorf("the last: %d", resp.StatusCode)
-	}
-	if n := len(f.sessions.Live()); n > client.MaxSessions {
-		t.Errorf("%d sessions live", n)
-	}
+		if resp, _ := w.post(callBody(1, "echo", "{}"), legacyHeaders(last)...); resp.StatusCode != 200 {
+			t.Errorf("the last: %d", resp.StatusCode)
+		}
+	})
 }
 
 // Modern: a client that is gone has cancelled.
