@@ -131,6 +131,13 @@ func NewDialog(words Words) *Dialog {
 	}
 }
 
+// WithPatience returns a copy that gives a dialog longer than 5 seconds to appear, for machines under heavy load. It
+// changes nothing else: what doesn't appear is refused.
+func (d Dialog) WithPatience(shownWithin time.Duration) *Dialog {
+	d.shownWithin = shownWithin
+	return &d
+}
+
 // Ask shows r and waits for the answer. See [approval.Asker].
 func (d *Dialog) Ask(ctx context.Context, r approval.Request) approval.Decision {
 	if d == nil || d.start == nil {
@@ -207,7 +214,7 @@ type dialogProcess struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	lines  chan []byte // closed at the end of its output
-	stderr tail
+	stderr head
 	waited chan struct{} // closed once it has ended
 	err    error         // how it ended, once waited is closed
 }
@@ -317,17 +324,25 @@ func (p *dialogProcess) end() {
 	<-p.waited
 }
 
-// complaint is what the dialog wrote to standard error, for the log, once it has ended.
+// complaint is what the dialog wrote to standard error about itself, for the log, once it has ended. The toolkits it
+// uses write there too.
 func (p *dialogProcess) complaint() string {
 	p.end()
-	return strings.TrimSpace(p.stderr.String())
+	for line := range strings.Lines(p.stderr.String()) {
+		for _, start := range []string{"handrail-ui: ", "handrail: ", "panic: "} {
+			if strings.HasPrefix(line, start) {
+				return strings.TrimSpace(line[:min(len(line), 300)])
+			}
+		}
+	}
+	return ""
 }
 
-// tail keeps the first kilobyte that is written to it.
-type tail struct{ bytes.Buffer }
+// head keeps the first 16 kilobytes that are written to it.
+type head struct{ bytes.Buffer }
 
-func (t *tail) Write(b []byte) (int, error) {
-	t.Buffer.Write(b[:min(len(b), max(0, 1024-t.Len()))])
+func (h *head) Write(b []byte) (int, error) {
+	h.Buffer.Write(b[:min(len(b), max(0, 16<<10-h.Len()))])
 	return len(b), nil
 }
 

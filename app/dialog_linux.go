@@ -22,7 +22,7 @@ func startDialog() (*dialogProcess, error) {
 		return nil, err
 	}
 	if strings.HasSuffix(self, " (deleted)") {
-		return nil, errors.New("Handrail was replaced while it ran; start it again")
+		return nil, errors.New("the running program was replaced on disk: start Handrail again")
 	}
 	return startDialogIn(filepath.Dir(self))
 }

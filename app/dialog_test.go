@@ -65,7 +65,7 @@ var fakes = []struct {
 	{"refuses", func() { converse().Answer(Refused) }, approval.Refused, "said no"},
 	{"times out itself", func() { converse().Answer(TimedOut) }, approval.NoAnswer, "nobody answered"},
 	{"ends at once", func() {}, approval.CouldNotShow, "ended"},
-	{"fails at once", func() { fmt.Fprint(os.Stderr, "no display"); os.Exit(3) }, approval.CouldNotShow, "no display"},
+	{"fails at once", func() { fmt.Fprint(os.Stderr, "noise\nhandrail-ui: no display\n"); os.Exit(3) }, approval.CouldNotShow, "no display"},
 	{"panics", func() { converse(); panic("at the disco") }, approval.NoAnswer, "disco"},
 	{"never shows", func() { c, _ := Converse(os.Stdin, io.Discard); forever(c) }, approval.CouldNotShow, "said nothing"},
 	{"never answers", func() { forever(converse()) }, approval.NoAnswer, "said nothing"},

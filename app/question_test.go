@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -103,6 +104,12 @@ var tongues = []string{"en", "th"}
 
 func TestQuestion(t *testing.T) {
 	for _, c := range questions {
+		// The window's tests show the same requests.
+		text, err := json.MarshalIndent(c.request, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "question_"+c.name+".json", string(text)+"\n")
 		for _, language := range tongues {
 			t.Run(c.name+"_"+language, func(t *testing.T) {
 				q, err := NewQuestion(c.request, NewWords(language))

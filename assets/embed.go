@@ -48,11 +48,11 @@ var (
 	TileWaiting []byte
 )
 
-// Noto Looped Thai, under the SIL Open Font License 1.1 (fonts/OFL.txt). It has Thai letters and punctuation, no Latin
+// Noto Sans Thai, under the SIL Open Font License 1.1 (fonts/OFL.txt). It has Thai letters and punctuation, no Latin
 // letters.
 var (
-	//go:embed fonts/NotoLoopedThai-Regular.ttf
+	//go:embed fonts/NotoSansThai-Regular.ttf
 	ThaiRegular []byte
-	//go:embed fonts/NotoLoopedThai-Bold.ttf
+	//go:embed fonts/NotoSansThai-Bold.ttf
 	ThaiBold []byte
 )

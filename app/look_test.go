@@ -1,0 +1,44 @@
+package app
+
+import (
+	"image/color"
+	"math"
+	"testing"
+)
+
+// WCAG 2.2 defines contrast by relative luminance.
+func contrast(a, b color.NRGBA) float64 {
+	bright, dark := luminance(a), luminance(b)
+	if bright < dark {
+		bright, dark = dark, bright
+	}
+	return (bright + 0.05) / (dark + 0.05)
+}
+
+func luminance(c color.NRGBA) float64 {
+	linear := func(v uint8) float64 {
+		f := float64(v) / 255
+		if f <= 0.04045 {
+			return f / 12.92
+		}
+		return math.Pow((f+0.055)/1.055, 2.4)
+	}
+	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
+}
+
+func TestContrast(t *testing.T) {
+	if got := contrast(color.NRGBA{0, 0, 0, 255}, color.NRGBA{255, 255, 255, 255}); math.Abs(got-21) > 0.01 {
+		t.Fatalf("black on white is %.2f", got)
+	}
+	for _, c := range []struct {
+		name        string
+		ink, ground color.NRGBA
+	}{
+		{"text", Ink, Paper}, {"label", PaleInk, Paper}, {"path", Ink, Sheet}, {"refuse", RefuseInk, RefuseFill},
+		{"allow", AllowInk, AllowFill}, {"waiting", WaitingInk, WaitingFill},
+	} {
+		if got := contrast(c.ink, c.ground); got < 4.5 {
+			t.Errorf("%s has a contrast of %.2f", c.name, got)
+		}
+	}
+}

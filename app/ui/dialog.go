@@ -1,0 +1,342 @@
+package main
+
+import (
+	"image/color"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"fyne.io/fyne/v2"
+	fyneapp "fyne.io/fyne/v2/app"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/theme"
+
+	"handrail/app"
+	"handrail/assets"
+	"handrail/core/approval"
+)
+
+// The dialog's measures, in Fyne's units.
+const (
+	windowWidth  = 580
+	windowHeight = 540
+	margin       = 22
+	iconSize     = 44
+	footer       = 68
+	buttonHeight = 38
+	column       = windowWidth - 2*margin - 14 // 14 for the scroll bar
+)
+
+// dialog shows the question that comes on in, gives the answer on out, and returns an exit status.
+func dialog(in io.Reader, out io.Writer) int {
+	talk, err := app.Converse(in, out)
+	if err != nil {
+		fail(statusRequest, "%v", err)
+	}
+	go func() {
+		<-talk.Gone
+		os.Exit(statusGone)
+	}()
+	display, err := reachDisplay()
+	if err != nil { // Fyne would panic
+		fail(statusNoShow, "no display: %v", err)
+	}
+	faces, err := loadTypefaces()
+	if err != nil {
+		fail(statusNoShow, "%v", err)
+	}
+	// Fyne reads and watches a settings file of the user, in which other programs could make the window unreadable, and
+	// asks the session bus for colours. This dialog looks the same always.
+	os.Setenv("XDG_CONFIG_HOME", os.DevNull)
+	os.Setenv("FYNE_THEME", "light")
+	fyneapp.SetMetadata(fyne.AppMetadata{ID: "app.handrail", Name: "Handrail", Migrations: map[string]bool{"fyneDo": true}})
+	a := fyneapp.New()
+	a.Settings().SetTheme(look{})
+	a.SetIcon(fyne.NewStaticResource("app.png", assets.AppIcon))
+
+	d := &dialogWindow{talk: talk, faces: faces, display: display}
+	d.build(a)
+	a.Run()
+	return statusNone // Fyne also ends like this after SIGTERM
+}
+
+// dialogWindow is the window with the question. All but changed runs on Fyne's main goroutine.
+type dialogWindow struct {
+	talk          *app.Conversation
+	faces         *typefaces
+	display       *server
+	window        fyne.Window
+	watch         *watcher
+	scroll        *container.Scroll
+	refuse, allow *button
+
+	stillAtDown time.Duration
+
+	mu    sync.Mutex // guards still
+	still app.Still
+}
+
+func (d *dialogWindow) build(a fyne.App) {
+	q := d.talk.Request.Question
+	d.window = a.NewWindow(d.faces.readable(q.Window))
+	d.scroll = container.NewVScroll(d.question(q))
+	d.refuse = newButton(d.label(q.Refuse, app.RefuseInk), app.RefuseFill)
+	d.allow = newButton(d.label(q.Allow, app.WaitingInk), app.WaitingFill)
+	d.refuse.up = func(e *desktop.MouseEvent) {
+		if e.Button == desktop.MouseButtonPrimary && d.refuse.pressed {
+			d.answer(app.Refused)
+		}
+	}
+	d.allow.down, d.allow.up = d.pressed, d.released
+
+	line := canvas.NewRectangle(app.Sheet)
+	d.window.SetPadded(false)
+	d.window.SetContent(container.New(places{d}, canvas.NewRectangle(app.Paper), d.scroll, line, d.refuse, d.allow))
+	d.window.Resize(fyne.NewSize(windowWidth, windowHeight))
+	d.window.SetFixedSize(true)
+	d.window.Canvas().SetOnTypedKey(d.key)
+	d.window.SetCloseIntercept(func() { d.answer(app.Refused) })
+	if w, ok := d.window.(interface{ RequestAlwaysOnTop() }); ok {
+		w.RequestAlwaysOnTop()
+	}
+	d.window.CenterOnScreen()
+	a.Lifecycle().SetOnStarted(d.show)
+}
+
+// show puts the window on the screen, and tells the parent once it is there.
+func (d *dialogWindow) show() {
+	d.window.Show()
+	var err error
+	d.watch, err = watch(d.display, d.window, d.changed)
+	if err != nil {
+		fail(statusNoShow, "%v", err)
+	}
+	d.changed(moved)
+	d.awaitShown(time.Now().Add(10 * time.Second))
+	time.AfterFunc(approval.VisibleFor, func() { fyne.Do(func() { d.answer(app.TimedOut) }) })
+}
+
+func (d *dialogWindow) awaitShown(until time.Time) {
+	size := d.refuse.Size()
+	switch {
+	case d.watch.shows(app.RefuseFill, int(size.Width*size.Height/2)):
+		if d.talk.Shown() != nil {
+			os.Exit(statusGone)
+		}
+	case time.Now().After(until):
+		fail(statusNoShow, "the window doesn't appear")
+	default:
+		time.AfterFunc(20*time.Millisecond, func() { fyne.Do(func() { d.awaitShown(until) }) })
+	}
+}
+
+// changed starts the second anew in which no click counts. It may be called on any goroutine.
+func (d *dialogWindow) changed(c change) {
+	d.mu.Lock()
+	if c == covered {
+		d.still.Gone()
+	} else {
+		d.still.Moved(time.Now())
+	}
+	d.mu.Unlock()
+	fyne.Do(d.showArmed)
+	time.AfterFunc(app.StandStill, func() { fyne.Do(d.showArmed) })
+}
+
+func (d *dialogWindow) stillFor() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.still.For(time.Now())
+}
+
+// showArmed draws Allow as it is: ready for a click or not.
+func (d *dialogWindow) showArmed() {
+	ink, fill := app.WaitingInk, app.WaitingFill
+	if d.stillFor() >= app.StandStill {
+		ink, fill = app.AllowInk, app.AllowFill
+	}
+	d.allow.paint(d.label(d.talk.Request.Question.Allow, ink), fill)
+}
+
+func (d *dialogWindow) pressed(*desktop.MouseEvent) {
+	d.stillAtDown = d.stillUpToNow()
+}
+
+func (d *dialogWindow) released(e *desktop.MouseEvent) {
+	if app.Genuine(app.EventFacts{
+		LeftUp:      e.Button == desktop.MouseButtonPrimary,
+		DownOnAllow: d.allow.pressed,
+		UpOnAllow:   d.allow.holds(e.Position),
+		StillAtDown: d.stillAtDown,
+		StillAtUp:   d.stillUpToNow(),
+		Origin:      app.Unattributed,
+	}) {
+		d.answer(app.Allowed)
+	}
+}
+
+// stillUpToNow is stillFor once everything that the X server has seen so far is counted in.
+func (d *dialogWindow) stillUpToNow() time.Duration {
+	if d.watch == nil || !d.watch.catchUp() {
+		return 0
+	}
+	return d.stillFor()
+}
+
+func (d *dialogWindow) key(e *fyne.KeyEvent) {
+	step := float32(0)
+	switch e.Name {
+	case fyne.KeyEscape:
+		d.answer(app.Refused)
+	case fyne.KeyUp:
+		step = -40
+	case fyne.KeyDown:
+		step = 40
+	case fyne.KeyPageUp:
+		step = 60 - d.scroll.Size().Height
+	case fyne.KeyPageDown:
+		step = d.scroll.Size().Height - 60
+	}
+	if step != 0 {
+		d.scroll.ScrollToOffset(fyne.NewPos(0, d.scroll.Offset.Y+step))
+	}
+}
+
+func (d *dialogWindow) answer(a app.Answer) {
+	if d.talk.Answer(a) != nil {
+		os.Exit(statusGone)
+	}
+	os.Exit(0)
+}
+
+// question lays the question's text out in a column.
+func (d *dialogWindow) question(q app.Question) fyne.CanvasObject {
+	var list []fyne.CanvasObject
+	y := float32(margin)
+	// add puts lines below what is there, and gives the height they take.
+	add := func(x, gap float32, lines [][]span) (top, bottom float32) {
+		top = y + gap
+		y = top
+		for _, o := range draw(lines) {
+			o.Move(o.Position().AddXY(x, top))
+			list = append(list, o)
+			y = o.Position().Y + o.Size().Height
+		}
+		return top, y
+	}
+	text := func(s string, face typeface, size float32, c color.Color, exact bool) []span {
+		return []span{{d.faces.readable(s), style{face, size, c, exact}}}
+	}
+
+	icon := canvas.NewImageFromResource(fyne.NewStaticResource("app.png", assets.AppIcon))
+	icon.Resize(fyne.NewSquareSize(iconSize))
+	icon.Move(fyne.NewPos(margin, y))
+	list = append(list, icon)
+	var title []span
+	for _, s := range q.Title {
+		face := d.faces.regular
+		if s.Bold {
+			face = d.faces.bold
+		}
+		title = append(title, text(s.Text, face, 18, app.Ink, false)...)
+	}
+	add(margin+iconSize+14, 0, wrap(title, column-iconSize-14))
+	y = max(y, margin+iconSize) + 4
+
+	fact := func(f app.Fact) {
+		add(margin, 8, wrap(text(f.Label, d.faces.regular, 12.5, app.PaleInk, false), column))
+		if !f.Exact {
+			add(margin, 0, wrap(text(f.Value, d.faces.regular, 15, app.Ink, false), column))
+			return
+		}
+		sheet := canvas.NewRectangle(app.Sheet)
+		sheet.CornerRadius = 4
+		list = append(list, sheet)
+		top, bottom := add(margin+8, 4, wrap(text(f.Value, d.faces.mono, 14, app.Ink, true), column-16))
+		sheet.Move(fyne.NewPos(margin, top-3))
+		sheet.Resize(fyne.NewSize(column, bottom-top+6))
+		y += 3
+	}
+	for _, f := range q.Facts {
+		fact(f)
+	}
+	if q.Says != "" {
+		add(margin, 8, wrap(text(q.Says, d.faces.regular, 12.5, app.PaleInk, false), column))
+		quote := text(q.Reason+" ", d.faces.regular, 15, app.Ink, false)
+		add(margin, 0, wrap(append(quote, text(q.Cut, d.faces.regular, 15, app.PaleInk, false)...), column))
+	}
+	add(margin, 18, wrap(text(q.More, d.faces.bold, 15, app.Ink, false), column))
+	for _, f := range q.Details {
+		fact(f)
+	}
+	return container.New(tall{y + margin}, list...)
+}
+
+func (d *dialogWindow) label(s string, c color.Color) [][]span {
+	return wrap([]span{{d.faces.readable(s), style{face: d.faces.bold, size: 15, color: c}}}, windowWidth)
+}
+
+// tall is the layout of objects that stand where they are.
+type tall struct{ height float32 }
+
+func (t tall) Layout([]fyne.CanvasObject, fyne.Size) {}
+
+func (t tall) MinSize([]fyne.CanvasObject) fyne.Size {
+	return fyne.NewSize(windowWidth-2, t.height)
+}
+
+// places is the window's layout: the question above, the two answers below. A new layout is a change.
+type places struct{ d *dialogWindow }
+
+func (p places) Layout(o []fyne.CanvasObject, size fyne.Size) {
+	paper, scroll, line, refuse, allow := o[0], o[1], o[2], o[3].(*button), o[4].(*button)
+	paper.Resize(size)
+	scroll.Resize(fyne.NewSize(size.Width, size.Height-footer))
+	line.Move(fyne.NewPos(0, size.Height-footer))
+	line.Resize(fyne.NewSize(size.Width, 2))
+	y := size.Height - footer + (footer-buttonHeight)/2
+	x := size.Width - margin
+	for _, b := range []*button{allow, refuse} {
+		width := max(b.MinSize().Width, 130)
+		x -= width
+		b.Move(fyne.NewPos(x, y))
+		b.Resize(fyne.NewSize(width, buttonHeight))
+		x -= 14
+	}
+	if p.d.watch != nil {
+		p.d.changed(moved)
+	}
+}
+
+func (places) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(windowWidth, windowHeight) }
+
+// look is the dialog's theme: fixed colours, and a scroll bar that is always to be seen.
+type look struct{}
+
+func (look) Font(s fyne.TextStyle) fyne.Resource     { return theme.DefaultTheme().Font(s) }
+func (look) Icon(n fyne.ThemeIconName) fyne.Resource { return theme.DefaultTheme().Icon(n) }
+
+func (look) Color(n fyne.ThemeColorName, _ fyne.ThemeVariant) color.Color {
+	switch n {
+	case theme.ColorNameBackground:
+		return app.Paper
+	case theme.ColorNameScrollBar:
+		return app.PaleInk
+	case theme.ColorNameScrollBarBackground:
+		return app.Sheet
+	case theme.ColorNameShadow:
+		return color.Transparent
+	}
+	return theme.DefaultTheme().Color(n, theme.VariantLight)
+}
+
+func (look) Size(n fyne.ThemeSizeName) float32 {
+	switch n {
+	case theme.SizeNameScrollBar, theme.SizeNameScrollBarSmall:
+		return 9
+	}
+	return theme.DefaultTheme().Size(n)
+}

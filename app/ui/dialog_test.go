@@ -1,0 +1,366 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"handrail/app"
+	"handrail/app/apptest"
+	"handrail/core/approval"
+	"handrail/core/client"
+	"handrail/core/grant"
+)
+
+// The test binary is handrail-ui when it is told so; TestMain gives it that name too, beside itself, where the asker
+// looks for it. So the tests go the whole way: the asker's checks, the empty environment, a real window, a real pointer.
+func TestMain(m *testing.M) {
+	if len(os.Args) >= 2 && (os.Args[1] == "dialog" || os.Args[1] == "window") {
+		main()
+		return
+	}
+	os.Exit(withName(m))
+}
+
+func withName(m *testing.M) int {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	name := filepath.Join(filepath.Dir(self), "handrail-ui")
+	_ = os.Remove(name)
+	if err := os.Link(self, name); err != nil {
+		panic(err)
+	}
+	defer os.Remove(name)
+	return m.Run()
+}
+
+// long is enough for a slow machine; no test waits for it to pass.
+const long = 30 * time.Second
+
+// screen starts a display and makes it this test's.
+func screen(t *testing.T, options ...string) *apptest.Display {
+	t.Helper()
+	d, err := apptest.StartDisplay(t.Context(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	for _, e := range d.Env() {
+		name, value, _ := strings.Cut(e, "=")
+		t.Setenv(name, value)
+	}
+	t.Setenv("HOME", t.TempDir())
+	return d
+}
+
+// asked is a question on the screen.
+type asked struct {
+	*apptest.Window
+	display  *apptest.Display
+	withdraw context.CancelFunc
+	decision chan approval.Decision
+	request  approval.Request
+}
+
+func ask(t *testing.T, d *apptest.Display, language string, r approval.Request) *asked {
+	t.Helper()
+	q, err := app.NewQuestion(r, app.NewWords(language))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	a := &asked{display: d, withdraw: cancel, decision: make(chan approval.Decision, 1), request: r}
+	go func() { a.decision <- app.NewDialog(app.NewWords(language)).WithPatience(long).Ask(ctx, r) }()
+	if a.Window, err = d.Window(q.Window, long); err != nil {
+		select {
+		case got := <-a.decision:
+			t.Fatalf("%v: %v (%s)", err, got.Verdict, got.Detail)
+		default:
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+func (a *asked) ends(t *testing.T, want approval.Verdict) {
+	t.Helper()
+	select {
+	case got := <-a.decision:
+		if got.Verdict != want {
+			t.Errorf("%v (%s), want %v", got.Verdict, got.Detail, want)
+		}
+		if allows := got.Covers(a.request) == nil; allows != (want == approval.Allowed) {
+			t.Errorf("covers the request: %v", allows)
+		}
+	case <-time.After(long):
+		t.Errorf("no decision, want %v", want)
+	}
+	must(t, a.Gone(long))
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	d := screen(t)
+	click := func(t *testing.T) { t.Helper(); must(t, d.Press(1), d.Release(1)) }
+	for _, c := range []struct {
+		name string
+		act  func(t *testing.T, a *asked)
+		want approval.Verdict
+	}{
+		{"a click on Allow", func(t *testing.T, a *asked) { must(t, a.Click(app.AllowFill, long)) }, approval.Allowed},
+		{"a click on Don't Allow", func(t *testing.T, a *asked) { must(t, a.Click(app.RefuseFill, long)) }, approval.Refused},
+		{"Escape", func(t *testing.T, a *asked) {
+			_, err := a.Area(app.AllowFill, long)
+			must(t, err, d.Key(apptest.Escape))
+		}, approval.Refused},
+		{"its close button", func(t *testing.T, a *asked) {
+			_, err := a.Area(app.RefuseFill, long)
+			must(t, err, a.Close())
+		}, approval.Refused},
+		{"killed", func(t *testing.T, a *asked) {
+			_, err := a.Area(app.AllowFill, long)
+			must(t, err, syscall.Kill(a.PID(), syscall.SIGKILL))
+		}, approval.NoAnswer},
+		{"told to terminate", func(t *testing.T, a *asked) {
+			_, err := a.Area(app.AllowFill, long)
+			must(t, err, syscall.Kill(a.PID(), syscall.SIGTERM))
+		}, approval.NoAnswer},
+		{"withdrawn", func(t *testing.T, a *asked) {
+			_, err := a.Area(app.AllowFill, long)
+			must(t, err)
+			a.withdraw()
+		}, approval.Withdrawn},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := ask(t, d, "en", request())
+			c.act(t, a)
+			a.ends(t, c.want)
+		})
+	}
+
+	// None of these may do anything: the click on Don't Allow that follows each is what counts.
+	for _, c := range []struct {
+		name string
+		act  func(t *testing.T, a *asked)
+	}{
+		{"Return", func(t *testing.T, a *asked) { must(t, d.Key(apptest.Return), d.Key(apptest.Enter)) }},
+		{"Space", func(t *testing.T, a *asked) { must(t, d.Key(apptest.Space)) }},
+		{"Tab and then Space or Return", func(t *testing.T, a *asked) {
+			for range 3 {
+				must(t, d.Key(apptest.Tab), d.Key(apptest.Space), d.Key(apptest.Return))
+			}
+		}},
+		{"Space with the pointer on Allow", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AllowFill, long), d.Key(apptest.Space), d.Key(apptest.Return))
+		}},
+		{"typing ahead", func(t *testing.T, a *asked) {
+			for _, r := range "yes allow ya" {
+				must(t, d.Key(int(r)))
+			}
+		}},
+		{"the other mouse buttons", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AllowFill, long))
+			for button := 2; button <= 3; button++ {
+				must(t, d.Press(button), d.Release(button))
+			}
+		}},
+		{"a press elsewhere, released on Allow", func(t *testing.T, a *asked) {
+			area, err := a.Area(app.AllowFill, long)
+			place, err2 := a.Place()
+			must(t, err, err2, d.Move(place.Min.X+area.Min.X-5, place.Min.Y+area.Min.Y+5), d.Press(1),
+				a.MoveOnto(app.AllowFill, long), d.Release(1))
+		}},
+		{"a press on Allow, released elsewhere, and the other way round", func(t *testing.T, a *asked) {
+			place, err := a.Place()
+			must(t, err, a.MoveOnto(app.AllowFill, long), d.Press(1), d.Move(place.Min.X+5, place.Min.Y+5), d.Release(1))
+			must(t, d.Press(1), a.MoveOnto(app.AllowFill, long), d.Release(1))
+		}},
+		{"a click in the first second", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.WaitingFill, long))
+			click(t)
+		}},
+		{"a press in the first second, released later", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.WaitingFill, long), d.Press(1))
+			_, err := a.Area(app.AllowFill, long)
+			must(t, err, d.Release(1))
+		}},
+		{"a click just after the window moved", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AllowFill, long))
+			place, err := a.Place()
+			must(t, err, a.MoveTo(place.Min.X+3, place.Min.Y+3))
+			click(t)
+		}},
+		{"a press before the window moved, released after", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AllowFill, long), d.Press(1))
+			place, err := a.Place()
+			must(t, err, a.MoveTo(place.Min.X+3, place.Min.Y+3), d.Release(1))
+		}},
+		{"a click just after the window was uncovered", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AllowFill, long))
+			uncover, err := a.Cover()
+			must(t, err, uncover())
+			click(t)
+		}},
+		{"a click just after the window lost the keyboard", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AllowFill, long), a.Unfocus())
+			click(t)
+		}},
+	} {
+		t.Run("not by "+c.name, func(t *testing.T) {
+			a := ask(t, d, "en", request())
+			c.act(t, a)
+			must(t, a.Click(app.RefuseFill, long))
+			a.ends(t, approval.Refused)
+		})
+	}
+
+	t.Run("by a click a second after the window moved", func(t *testing.T) {
+		a := ask(t, d, "th", request())
+		_, err := a.Area(app.AllowFill, long)
+		must(t, err, a.MoveTo(10, 10))
+		_, err = a.Area(app.WaitingFill, long)
+		must(t, err, a.Click(app.AllowFill, long))
+		a.ends(t, approval.Allowed)
+	})
+}
+
+// TestPictures shows every question that package app has a golden file of, in both languages, and keeps a picture of each
+// in build/screens. What a machine can see of them is measured here; the rest is for people to look at.
+func TestPictures(t *testing.T) {
+	files, err := filepath.Glob("../testdata/question_*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no questions", err)
+	}
+	d := screen(t)
+	for _, file := range files {
+		for _, language := range []string{"en", "th"} {
+			name := strings.TrimSuffix(filepath.Base(file), ".json") + "_" + language
+			t.Run(name, func(t *testing.T) {
+				text, err := os.ReadFile(file)
+				var r approval.Request
+				must(t, err, json.Unmarshal(text, &r))
+				a := ask(t, d, language, r)
+				_, err = a.Area(app.AllowFill, long)
+				must(t, err, a.SavePicture("../../build/screens/"+name+".png"))
+				must(t, a.Click(app.RefuseFill, long))
+				a.ends(t, approval.Refused)
+			})
+		}
+	}
+}
+
+// Where nothing can be shown, nothing is allowed, and the log says why.
+func TestNothingToShow(t *testing.T) {
+	could := func(t *testing.T, detail string) {
+		t.Helper()
+		r := request()
+		got := app.NewDialog(app.NewWords("en")).WithPatience(long).Ask(t.Context(), r)
+		if got.Verdict != approval.CouldNotShow || got.Covers(r) == nil || !strings.Contains(got.Detail, detail) {
+			t.Errorf("%v (%s), want %q", got.Verdict, got.Detail, detail)
+		}
+	}
+	t.Run("no display", func(t *testing.T) {
+		t.Setenv("DISPLAY", "")
+		could(t, "DISPLAY")
+	})
+	t.Run("a display that isn't there", func(t *testing.T) {
+		t.Setenv("DISPLAY", ":4242")
+		could(t, "4242")
+	})
+	t.Run("no OpenGL", func(t *testing.T) {
+		screen(t, "-extension", "GLX")
+		could(t, "OpenGL")
+	})
+	t.Run("no cookie", func(t *testing.T) {
+		screen(t)
+		t.Setenv("XAUTHORITY", os.DevNull)
+		could(t, "")
+	})
+}
+
+// A dialog doesn't outlive who asked.
+func TestParentGone(t *testing.T) {
+	d := screen(t)
+	cmd := exec.Command(os.Args[0], "dialog")
+	cmd.Env = append(d.Env(), "HOME="+t.TempDir())
+	stdin, err := cmd.StdinPipe()
+	must(t, err)
+	stdout, err := cmd.StdoutPipe()
+	must(t, err, cmd.Start())
+	go io.Copy(stdin, strings.NewReader(line(t, "en", request())))
+	w, err := d.Window("Handrail: a question", long)
+	must(t, err)
+	_, err = w.Area(app.AllowFill, long)
+	must(t, err, stdin.Close())
+	said, err := io.ReadAll(stdout)
+	must(t, err, w.Gone(long))
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != statusGone || strings.Contains(string(said), "decision") {
+		t.Errorf("ended with %v, said %s", err, said)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		stdin  string
+		status int
+		says   string
+	}{
+		{[]string{"window", "activity"}, "", statusUsage, "no windows"},
+		{[]string{"window"}, "", statusUsage, "no windows"},
+		{[]string{"dialog", "now"}, "", statusUsage, "usage"},
+		{[]string{"dialog"}, "", statusRequest, "EOF"},
+		{[]string{"dialog"}, "{}\n", statusRequest, "version"},
+		{[]string{"dialog"}, "allow\n", statusRequest, "invalid"},
+	} {
+		cmd := exec.Command(os.Args[0], c.args...)
+		cmd.Env = []string{}
+		cmd.Stdin = strings.NewReader(c.stdin)
+		var said strings.Builder
+		cmd.Stdout, cmd.Stderr = &said, &said
+		err := cmd.Run()
+		if cmd.ProcessState.ExitCode() != c.status || !strings.Contains(said.String(), c.says) {
+			t.Errorf("%q: %v, %s", c.args, err, said.String())
+		}
+	}
+}
+
+func request() approval.Request {
+	return approval.Request{
+		Kind: approval.EditFolder,
+		Who:  client.Identity{ID: "stdio:/opt/claude/claude", Name: "Claude", Version: "1.2.3", Program: "/opt/claude/claude", PID: 4711, Signed: "Example Software Ltd"},
+		Tool: "edit", Session: "LWNOB7XFVUX5M3QZKQGT2TXAZI",
+		Folder: "/home/ann/Handrail/Holiday Photos", Home: "/home/ann", FolderID: grant.ID{Device: 2049, Inode: 1310733},
+		Path: "/home/ann/Handrail/Holiday Photos/list.txt", Files: 214, Bytes: 1_234_567_890,
+		Reason: "I’d like to sort the photos by month – and rename them.",
+	}
+}
+
+func line(t *testing.T, language string, r approval.Request) string {
+	t.Helper()
+	q, err := app.NewQuestion(r, app.NewWords(language))
+	must(t, err)
+	text, err := json.Marshal(app.DialogRequest{Version: 1, Nonce: "00112233445566778899aabbccddeeff", Language: language, Question: q})
+	must(t, err)
+	return fmt.Sprintf("%s\n", text)
+}
