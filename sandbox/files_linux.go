@@ -95,11 +95,18 @@ func (c *call) allowed(op Op, sp *spot, h how) (answer, bool) {
 
 // isPrivate reports whether a folder is the session's own or the system's, where the supervisor changes nothing.
 func (c *call) isPrivate(folder string) bool {
-	m := c.policy.machine
-	if within(m.Temp, folder) || within(m.Caches, folder) || within("/dev", folder) || within("/proc", folder) {
-		return true
+	deepest := -1
+	for _, root := range c.private {
+		if within(root, folder) {
+			deepest = max(deepest, len(root))
+		}
 	}
-	return false
+	for _, h := range c.held {
+		if within(h.path, folder) && len(h.path) > deepest {
+			return false // such as a workspace that lies in /tmp
+		}
+	}
+	return deepest >= 0
 }
 
 // modeBits are those that a command may set: not "run as the file's owner".

@@ -64,6 +64,11 @@ func newView(p Policy, descriptor func(*os.File) int) (v *view, err error) {
 	if err := v.places(p, descriptor); err != nil {
 		return v, err
 	}
+	for perm, socket := range map[Permission]string{SSHAgent: m.SSHAgent, Docker: m.Docker} {
+		if _, err := os.Stat(socket); err == nil && p.Allows(perm) && p.profile != classic {
+			v.bind("--ro-bind", socket, socket)
+		}
+	}
 	if err := v.hide(p); err != nil {
 		return v, err
 	}

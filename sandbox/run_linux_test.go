@@ -88,6 +88,14 @@ func TestTry(t *testing.T) { // a script from the environment, for trying things
 	if script == "" {
 		script = "id; ls -la; echo hi > g/a; cat g/a; echo x > other/b; ls -la g other; echo t > $TMPDIR/x; ls -l $TMPDIR /tmp; cat /proc/self/status | grep -i 'nonewp\\|seccomp\\|Cap'"
 	}
+	for _, perm := range os.Getenv("PERM") {
+		switch perm {
+		case 'n':
+			p = p.AllowNetwork()
+		case 'l':
+			p = p.AllowLoopback()
+		}
+	}
 	out, exit := b.sh(p, script)
 	t.Logf("%+v\n%s", exit, out)
 }

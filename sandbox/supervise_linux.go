@@ -27,6 +27,7 @@ type supervisor struct {
 	policy   Policy
 	index    *index
 	held     []heldRoot // longest path first
+	private  []string   // folders that the command changes by itself
 	nested   map[string]bool
 	listener int
 	change   sync.Mutex
@@ -49,6 +50,13 @@ func newSupervisor(p Policy, todo plan) (*supervisor, error) {
 		s.held = append(s.held, heldRoot{path, fdHeld + i})
 	}
 	slices.SortStableFunc(s.held, func(a, b heldRoot) int { return len(b.path) - len(a.path) })
+	s.private = []string{"/dev", "/proc", p.machine.Temp}
+	if p.machine.Caches != "" {
+		s.private = append(s.private, p.machine.Caches)
+	}
+	if p.profile != classic {
+		s.private = append(s.private, "/tmp")
+	}
 	for _, path := range todo.Nested {
 		s.nested[path] = true
 	}
