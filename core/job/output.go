@@ -117,8 +117,7 @@ func (o *Output) write(s Stream, p []byte) {
 	}
 	// What was held in memory alone goes to the file first, before the buffer lets go of it.
 	if o.file == nil && o.fileErr == nil && o.all.total+int64(len(p)) > headBytes {
-		o.open()
-		o.save(o.all.head)
+		o.start()
 	}
 	o.all.write(p)
 	o.save(p)
@@ -224,10 +223,23 @@ func (o *Output) hand() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.isHanded = true
+	o.start()
+}
+
+// start begins the file, where there is none, with what is in memory.
+func (o *Output) start() {
 	if o.file == nil && o.fileErr == nil && o.path == "" {
 		o.open()
 		o.save(o.all.head)
 	}
+}
+
+// Save puts output that is in memory alone into its file too, and says where that is, as File does.
+func (o *Output) Save() (path string, rotated bool, err error) {
+	o.mu.Lock()
+	o.start()
+	o.mu.Unlock()
+	return o.File()
 }
 
 func (o *Output) handed() bool {

@@ -1,0 +1,377 @@
+// Package core is the host: it assembles the parts that let an assistant work on this computer, and needs no display.
+//
+//	a client calls a tool        server, client
+//	  → what would it do?        tool, command
+//	  → is it granted?           grant
+//	  → else the person is asked approval
+//	  → it runs                  job and sandbox, or edit
+//	  → and is recorded          audit
+//
+// [New] makes a [Host] from [Options]; main serves it over HTTP, a socket or stdio, and the app shows its [Status].
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"handrail/core/approval"
+	"handrail/core/audit"
+	"handrail/core/client"
+	"handrail/core/edit"
+	"handrail/core/grant"
+	"handrail/core/hint"
+	"handrail/core/job"
+	"handrail/core/server"
+	"handrail/core/tool"
+	"handrail/sandbox"
+)
+
+// Options say what a Host works with.
+type Options struct {
+	State     string // our own files; made if missing
+	Work      string // sessions' temporary files and output; made if missing. Not inside State: sessions may read their own
+	Workspace string // made if missing
+	Home      string
+	// Program is the folder or bundle that holds our executables, Executable the one that `launch` is started from.
+	Program, Executable string
+	// Asker asks the person. Nil: no one can be asked, unless Nonce is set.
+	Asker approval.Asker
+	// Nonce says that an edit grant is given for a phrase in the chat (BEHAVIOUR E2): only where there is no screen.
+	Nonce bool
+	// Surface names how the person is asked, for Status.
+	Surface string
+	// Key makes the activity log's chain; nil makes one against accidents only.
+	Key []byte
+	// Level is what a client on the socket or on stdio may do.
+	Level client.Level
+	// Port is our TCP port, which no command may reach; 0 when there is none.
+	Port int
+	Log  *slog.Logger
+}
+
+// Host is the assembled core. The zero value is not usable; use New.
+type Host struct {
+	opts     Options
+	log      *slog.Logger
+	gate     *tool.Gate
+	jobs     *job.Engine
+	audit    *audit.Log
+	grants   *grant.Store
+	queue    *approval.Queue
+	nonces   *approval.Nonces
+	sessions *client.Sessions
+	server   *server.Server
+	undo     *edit.Undo
+
+	mu      sync.Mutex
+	rooms   map[string]*room
+	paused  bool
+	sandbox string // why nothing can be run, or empty
+	checked chan struct{}
+	watch   map[int]func()
+	next    int
+	address string
+}
+
+// Tokens opens the store of client tokens in a state folder.
+func Tokens(state string) *client.Tokens {
+	return client.OpenTokens(filepath.Join(state, "clients.json"))
+}
+
+// LogFiles names the activity log and its anchor in a state folder.
+func LogFiles(state string) (log, anchor string) {
+	return filepath.Join(state, "logs", "agent_activity.jsonl"), filepath.Join(state, "agent_activity.anchor")
+}
+
+// Socket names the socket in a state folder.
+func Socket(state string) string { return filepath.Join(state, "handrail.sock") }
+
+// New assembles a host and opens its activity log. It serves nothing yet. A second host on the same state folder is
+// refused.
+func New(o Options) (*Host, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	for _, dir := range []*string{&o.State, &o.Work, &o.Workspace} {
+		mode := os.FileMode(0o700)
+		if dir == &o.Workspace {
+			mode = 0o755
+		}
+		real, err := folder(*dir, mode)
+		if err != nil {
+			return nil, err
+		}
+		*dir = real
+	}
+	home, err := filepath.EvalSymlinks(o.Home)
+	if err != nil {
+		return nil, fmt.Errorf("finding the home folder: %w", err)
+	}
+	o.Home = home
+	if grant.Within(o.State, o.Work) || grant.Within(o.Work, o.State) {
+		return nil, fmt.Errorf("the state folder %s and the work folder %s must not hold one another", o.State, o.Work)
+	}
+	limits := grant.Home{Home: o.Home, State: o.State, Program: o.Program}
+	if err := limits.Grantable(o.Workspace); err != nil {
+		return nil, fmt.Errorf("using %s as the workspace: %w", o.Workspace, err)
+	}
+	limits.Workspace = o.Workspace
+	id, err := grant.Identify(o.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+
+	h := &Host{opts: o, log: o.Log, rooms: make(map[string]*room), watch: make(map[int]func()), checked: make(chan struct{}),
+		grants: new(grant.Store), nonces: new(approval.Nonces)}
+	logFile, anchor := LogFiles(o.State)
+	if h.audit, err = audit.Open(logFile, anchor, o.Key, func(audit.Record) { h.changed() }); err != nil {
+		return nil, err
+	}
+	if h.undo, err = edit.OpenUndo(filepath.Join(o.State, "undo"), undoBytes); err != nil {
+		h.audit.Close()
+		return nil, err
+	}
+	h.queue = approval.NewQueue(o.Asker, h.changed)
+	h.jobs = &job.Engine{Changed: h.changed}
+	h.sessions = client.NewSessions(h.endSession)
+	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
+		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Session: h.room, Paused: h.Paused, Log: o.Log}
+	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: Tokens(o.State), Log: o.Log,
+		Level: func(client.Identity) client.Level { return o.Level },
+		Tools: func(level client.Level) *mcp.Server {
+			s := server.NewServer(level, tool.Instructions)
+			tool.Register(s, level, h.gate)
+			return s
+		}})
+	if err != nil {
+		h.audit.Close()
+		return nil, err
+	}
+	if err := h.clearWork(); err != nil {
+		h.log.Warn("clearing what earlier sessions left", "error", err)
+	}
+	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: "started", Detail: "workspace " + o.Workspace}); err != nil {
+		h.audit.Close()
+		return nil, err
+	}
+	go h.canary()
+	return h, nil
+}
+
+// undoBytes bounds what is kept of what edits replaced.
+const undoBytes = 1 << 30
+
+// folder makes a folder if it is missing and gives its path with links resolved.
+func folder(path string, mode os.FileMode) (string, error) {
+	if path == "" {
+		return "", errors.New("a folder's path is empty")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(path, mode); err != nil {
+		return "", fmt.Errorf("making %s: %w", path, err)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("opening %s: %w", path, err)
+	}
+	return real, nil
+}
+
+// canary runs `true` under the real policy, so that the person learns at the start that nothing can be run.
+func (h *Host) canary() {
+	defer close(h.checked)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	why := ""
+	r, err := newRoom(h.opts, "canary")
+	if err == nil {
+		defer r.remove()
+		err = sandbox.Check(ctx, r.policy)
+	}
+	if err != nil {
+		why = err.Error()
+		h.log.Error("commands can't be run", "error", err)
+	}
+	h.mu.Lock()
+	h.sandbox = why
+	h.mu.Unlock()
+	h.changed()
+}
+
+// Checked closes when it is known whether commands can be run.
+func (h *Host) Checked() <-chan struct{} { return h.checked }
+
+// endSession takes back all that a session had.
+func (h *Host) endSession(s *client.Session) {
+	h.jobs.EndSession(s.ID, job.Ended)
+	h.grants.Revoke(s.ID, "")
+	h.nonces.End(s.ID)
+	h.mu.Lock()
+	r := h.rooms[s.ID]
+	delete(h.rooms, s.ID)
+	h.mu.Unlock()
+	if r != nil {
+		r.remove()
+	}
+	h.changed()
+}
+
+// Serve serves HTTP on a loopback address until ctx ends.
+func (h *Host) Serve(ctx context.Context, addr string) error {
+	h.mu.Lock()
+	h.address = addr
+	h.mu.Unlock()
+	h.changed()
+	return h.server.Serve(ctx, addr)
+}
+
+// ServeSocket serves `handrail stdio` on the state folder's socket until ctx ends.
+func (h *Host) ServeSocket(ctx context.Context) error {
+	return h.server.ServeSocket(ctx, Socket(h.opts.State))
+}
+
+// ServeStdio serves one client on in and out until in ends.
+func (h *Host) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return h.server.ServeStdio(ctx, in, out, client.Caller(os.Getppid()))
+}
+
+// Pause stops all jobs and refuses every call until Resume.
+func (h *Host) Pause() {
+	h.mu.Lock()
+	was := h.paused
+	h.paused = true
+	h.mu.Unlock()
+	if was {
+		return
+	}
+	h.jobs.Close(job.Stopped)
+	h.note("paused")
+}
+
+// Resume ends Pause.
+func (h *Host) Resume() {
+	h.mu.Lock()
+	was := h.paused
+	h.paused = false
+	h.mu.Unlock()
+	if !was {
+		return
+	}
+	h.jobs.Open()
+	h.note("resumed")
+}
+
+// Paused says whether the person has paused the app.
+func (h *Host) Paused() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.paused
+}
+
+// RevokeAll ends every session with its grants and jobs. Clients can connect again, and start without grants.
+func (h *Host) RevokeAll() {
+	h.sessions.EndAll()
+	h.note("revoked everything")
+}
+
+func (h *Host) note(text string) {
+	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: text}); err != nil {
+		h.log.Error("the activity log failed", "error", err)
+	}
+	h.changed()
+}
+
+// Close ends all sessions and jobs and closes the activity log. The host can't be used afterwards.
+func (h *Host) Close() error {
+	<-h.checked
+	h.sessions.EndAll()
+	h.jobs.Close(job.Stopped)
+	h.mu.Lock()
+	for id, r := range h.rooms {
+		r.remove()
+		delete(h.rooms, id)
+	}
+	h.mu.Unlock()
+	h.note("stopped")
+	return errors.Join(h.undo.Close(), h.audit.Close())
+}
+
+// Status is what the app shows: a snapshot.
+type Status struct {
+	Address   string
+	Workspace string
+	Surface   string
+	Paused    bool
+	// Sandbox says why no command can be run; empty when all is well.
+	Sandbox  string
+	Sessions []*client.Session
+	Running  []Running
+	Waiting  []approval.Request
+	Recent   []audit.Record // the last results, newest first
+}
+
+// Running is a job that runs.
+type Running struct {
+	ID, Session, Text string
+	Since             time.Time
+}
+
+// recent is how many activities Status holds.
+const recent = 10
+
+// Status gives a snapshot.
+func (h *Host) Status() Status {
+	h.mu.Lock()
+	s := Status{Address: h.address, Workspace: h.opts.Workspace, Surface: h.opts.Surface, Paused: h.paused, Sandbox: h.sandbox}
+	h.mu.Unlock()
+	s.Sessions, s.Waiting = h.sessions.Live(), h.queue.Waiting()
+	for _, j := range h.jobs.List("") {
+		if j.Running() {
+			s.Running = append(s.Running, Running{j.ID, j.Spec.Session, j.Spec.Text, j.Started})
+		}
+	}
+	s.Recent = h.audit.Recent(recent, audit.Result)
+	slices.Reverse(s.Recent)
+	return s
+}
+
+// Subscribe calls f, on any goroutine, when Status may have changed, until cancel is called. f must return at once.
+func (h *Host) Subscribe(f func()) (cancel func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id := h.next
+	h.next++
+	h.watch[id] = f
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.watch, id)
+	}
+}
+
+func (h *Host) changed() {
+	h.mu.Lock()
+	watch := make([]func(), 0, len(h.watch))
+	for _, f := range h.watch {
+		watch = append(watch, f)
+	}
+	h.mu.Unlock()
+	for _, f := range watch {
+		f()
+	}
+}
+
+var errNoSession = hint.New("no_session", "the session has ended").Then("connect again")

@@ -1,0 +1,111 @@
+package core
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"handrail/core/client"
+	"handrail/core/grant"
+	"handrail/core/tool"
+	"handrail/sandbox"
+)
+
+// room is the part of the disk that is a session's own: a folder for its temporary files, one for output, one for what
+// package managers download. It goes when the session ends.
+type room struct {
+	dir, temp, work string
+	policy          sandbox.Policy
+	env             []string
+}
+
+// room finds or makes the room of a session. A session that has ended gets none.
+func (h *Host) room(s *client.Session) (tool.Room, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.rooms[s.ID]
+	if r == nil {
+		if s.Context().Err() != nil {
+			return tool.Room{}, errNoSession
+		}
+		var err error
+		if r, err = newRoom(h.opts, s.ID); err != nil {
+			return tool.Room{}, err
+		}
+		if s.Level == client.Look {
+			r.policy = sandbox.ReadOnly(r.policy.Machine())
+		}
+		h.rooms[s.ID] = r
+	}
+	return tool.Room{Policy: r.policy, Temp: r.temp, Work: r.work, Env: r.env}, nil
+}
+
+func newRoom(o Options, name string) (*room, error) {
+	r := &room{dir: filepath.Join(o.Work, name)}
+	r.temp, r.work = filepath.Join(r.dir, "tmp"), filepath.Join(r.dir, "work")
+	caches := filepath.Join(r.dir, "caches")
+	for _, dir := range []string{r.dir, r.temp, r.work, caches} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("making a session's folder: %w", err)
+		}
+	}
+	id, err := grant.Identify(r.work)
+	if err != nil {
+		return nil, fmt.Errorf("making a session's folder: %w", err)
+	}
+	path := searchPath()
+	r.policy = sandbox.Guarded(sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: r.temp, Caches: caches, Port: o.Port,
+		Path: path, Executable: o.Executable}).AllowRead(sandbox.Place{Path: r.work, Device: id.Device, Inode: id.Inode})
+	r.env = environment(o, r.temp, caches, path)
+	return r, nil
+}
+
+func (r *room) remove() { os.RemoveAll(r.dir) }
+
+// clearWork removes the rooms of sessions that a crash left behind.
+func (h *Host) clearWork() error {
+	entries, err := os.ReadDir(h.opts.Work)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(h.opts.Work, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usual are the folders of programs that a person expects to find, also when the app was started without a shell.
+var usual = []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"}
+
+// searchPath is our own PATH followed by the usual folders, absolute and without repeats.
+func searchPath() []string {
+	var path []string
+	seen := map[string]bool{}
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), usual...) {
+		if filepath.IsAbs(dir) && !seen[filepath.Clean(dir)] {
+			seen[filepath.Clean(dir)] = true
+			path = append(path, filepath.Clean(dir))
+		}
+	}
+	return path
+}
+
+// environment is what commands find: nothing is inherited, so no secret is. Caches go to the session's own folder, where
+// they may be written; pagers and prompts, which would wait for ever, are off.
+func environment(o Options, temp, caches string, path []string) []string {
+	env := []string{
+		"HOME=" + o.Home, "PATH=" + strings.Join(path, string(filepath.ListSeparator)), "TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp,
+		"SHELL=/bin/sh", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "NO_COLOR=1", "HANDRAIL=1",
+		"XDG_CACHE_HOME=" + caches, "GOCACHE=" + filepath.Join(caches, "go-build"), "GOMODCACHE=" + filepath.Join(caches, "go-mod"), "npm_config_cache=" + filepath.Join(caches, "npm"),
+		"PIP_CACHE_DIR=" + filepath.Join(caches, "pip"), "CARGO_HOME=" + filepath.Join(caches, "cargo"), "PYTHONDONTWRITEBYTECODE=1",
+	}
+	for _, name := range []string{"USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}

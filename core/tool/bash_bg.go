@@ -1,0 +1,160 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"handrail/core/client"
+	"handrail/core/hint"
+	"handrail/core/job"
+)
+
+// BashBGInput is what bash_bg takes.
+type BashBGInput struct {
+	Action  string  `json:"action" jsonschema:"start a job, look at one, list them, or end one"`
+	Command *string `json:"command,omitempty" jsonschema:"for start: the script"`
+	Workdir *string `json:"workdir,omitempty" jsonschema:"for start: folder to run in; default: the workspace"`
+	JobID   *string `json:"job_id,omitempty" jsonschema:"for status and kill"`
+	Wait    *whole  `json:"wait,omitempty" jsonschema:"for status: seconds to wait for new output or the end, 0 to 30; default 0"`
+}
+
+// BashBGOutput tells of one job or of all.
+type BashBGOutput struct {
+	Jobs []JobStatus `json:"jobs"`
+}
+
+// JobStatus is one job as bash_bg shows it.
+type JobStatus struct {
+	JobID      string `json:"job_id"`
+	Command    string `json:"command"`
+	Running    bool   `json:"running"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	Signal     string `json:"signal,omitempty"`
+	Stopped    string `json:"stopped,omitempty" jsonschema:"why it was stopped, if it was"`
+	DurationMS int64  `json:"duration_ms"`
+	LogTail    string `json:"log_tail,omitempty" jsonschema:"the last 2000 characters of its output"`
+	LogFile    string `json:"log_file,omitempty" jsonschema:"where its whole output is"`
+}
+
+// tailRunes is how much of its output a job's status shows (BEHAVIOUR H6).
+const tailRunes = 2000
+
+var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
+	Name: "bash_bg", Title: "Background commands", Destructive: true,
+	Levels: []client.Level{client.Ask, client.Trusted},
+	Enums:  map[string][]string{"action": {"start", "status", "list", "kill"}},
+	Description: "Run a shell command in the background, in the same sandbox as bash: servers, long builds, downloads. start gives a job_id at once; status shows " +
+		"whether it runs and the end of its output; kill ends it with all it started. At most 5 run at once; they end with the session. For what takes seconds use bash.",
+}, func(ctx context.Context, g *Gate, c *Call, in BashBGInput) (plan, error) {
+	p := plan{text: strings.TrimSpace(in.Action + " " + value(in.JobID, "") + value(in.Command, ""))}
+	switch in.Action {
+	case "start":
+		if value(in.Command, "") == "" {
+			return p, hint.New("bad_arguments", "start needs a command")
+		}
+		dir, err := g.workdir(c, value(in.Workdir, ""))
+		if err != nil {
+			return p, err
+		}
+		p.effects = append(dir.effects, effect{kind: run})
+		p.run = func(context.Context) (answer, error) {
+			j, err := g.start(c, *in.Command, dir.path, 0, true)
+			if err != nil {
+				return answer{}, g.withJobs(c, err)
+			}
+			j.Hand()
+			return jobs("started; look at it with action status", j), nil
+		}
+	case "list":
+		p.run = func(context.Context) (answer, error) { return jobs("", g.Jobs.List(c.Session.ID)...), nil }
+	case "status", "kill":
+		j, ok := g.Jobs.Find(c.Session.ID, value(in.JobID, ""))
+		if !ok {
+			return p, g.withJobs(c, hint.New("not_found", fmt.Sprintf("this session has no job %q", value(in.JobID, ""))))
+		}
+		wait := value(in.Wait, 0)
+		if wait < 0 || wait > 30 {
+			return p, hint.New("bad_arguments", fmt.Sprintf("wait is %d", wait)).Because("it must be 0 to 30 seconds")
+		}
+		if in.Action == "kill" {
+			p.run = func(context.Context) (answer, error) {
+				j.Stop(job.Killed)
+				<-j.Done()
+				return jobs("", j), nil
+			}
+			break
+		}
+		p.run = func(ctx context.Context) (answer, error) {
+			if wait > 0 {
+				defer c.keepAlive("Waiting for " + j.ID)()
+				select {
+				case <-j.Done():
+				case <-j.Output.Grown(j.Output.All().Total):
+				case <-time.After(time.Duration(wait) * time.Second):
+				case <-ctx.Done():
+				}
+			}
+			return jobs("", j), nil
+		}
+	default:
+		return p, hint.New("bad_arguments", fmt.Sprintf("there is no action %q", in.Action)).Then("the actions are start, status, list and kill")
+	}
+	return p, nil
+})
+
+// withJobs adds to a refusal which jobs there are.
+func (g *Gate) withJobs(c *Call, err error) error {
+	var names []string
+	for _, j := range g.Jobs.List(c.Session.ID) {
+		state := "ended"
+		if j.Running() {
+			state = "running"
+		}
+		names = append(names, fmt.Sprintf("%s (%s: %s)", j.ID, state, firstRunes(j.Spec.Text, 60)))
+	}
+	h := hint.Of(err)
+	if len(names) == 0 {
+		return h.Then("there are no jobs; start one first")
+	}
+	return h.Then(strings.TrimPrefix(h.Next+"; the jobs are: "+strings.Join(names, ", "), "; "))
+}
+
+func jobs(note string, list ...*job.Job) answer {
+	out := BashBGOutput{Jobs: []JobStatus{}}
+	var b strings.Builder
+	for _, j := range list {
+		text := j.Output.All()
+		file, _, _ := j.Output.File()
+		tail := lastRunes(plainText(lastBytes(text, 8*tailRunes)).text, tailRunes)
+		s := JobStatus{JobID: j.ID, Command: j.Spec.Text, Running: j.Running(), LogTail: tail, LogFile: file, DurationMS: time.Since(j.Started).Milliseconds()}
+		fmt.Fprintf(&b, "%s: ", j.ID)
+		if s.Running {
+			fmt.Fprintf(&b, "running for %.0f s", time.Since(j.Started).Seconds())
+		} else {
+			r := j.Result()
+			code := r.ExitCode
+			s.ExitCode, s.Signal, s.Stopped, s.DurationMS = &code, r.Signal, string(r.Stopped), r.Duration.Milliseconds()
+			fmt.Fprintf(&b, "exited, code %d", code)
+			if r.Stopped != "" {
+				fmt.Fprintf(&b, " (%s)", r.Stopped)
+			}
+		}
+		if file != "" {
+			fmt.Fprintf(&b, "; log: %s", file)
+		}
+		b.WriteString("\n")
+		if tail != "" {
+			b.WriteString(strings.TrimSuffix(tail, "\n") + "\n")
+		}
+		out.Jobs = append(out.Jobs, s)
+	}
+	if len(list) == 0 {
+		b.WriteString("no jobs")
+	}
+	if note != "" {
+		fmt.Fprintf(&b, "[%s]", note)
+	}
+	return answer{strings.TrimSuffix(b.String(), "\n"), out}
+}

@@ -1,0 +1,403 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/tools/txtar"
+
+	"handrail/core/approval"
+	"handrail/core/audit"
+	"handrail/core/client"
+	"handrail/core/edit"
+	"handrail/core/grant"
+	"handrail/core/job"
+	"handrail/sandbox"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestMain is also the launcher that the sandbox starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "launch" {
+		os.Exit(sandbox.Launch(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// TestConversations plays each testdata/*.txtar: files of the workspace (w/…) and of the home folder (h/…), then "calls",
+// one JSON object a line, against which "answers" and "log" are compared. A call is {"tool": {arguments}}, or one of
+//
+//	{"person": "allow"}      what the person answers next: allow, refuse, nobody (no answer), broken (could not show)
+//	{"session": "b"}         the calls that follow come from another session
+//	{"level": "look"}        … of this access level
+//	{"do": "move w/a w/b"}   something happens to the files meanwhile; see (*world).do
+//
+// $PHRASE in a call is the last phrase that an answer gave.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no conversations", err)
+	}
+	calls := 0
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, !strings.Contains(string(ar.Comment), "no screen"))
+			for _, f := range ar.Files {
+				w.put(f.Name, f.Data)
+			}
+			answers := new(strings.Builder)
+			for line := range strings.Lines(string(section(ar, "calls"))) {
+				if line = strings.TrimSpace(line); line == "" {
+					continue
+				}
+				calls++
+				fmt.Fprintf(answers, "> %s\n", line)
+				answers.WriteString(w.play(line))
+			}
+			w.close()
+			compare(t, file, ar, map[string]string{"answers": answers.String(), "log": w.log()})
+		})
+	}
+	fmt.Printf("conversations cases: %d calls in %d conversations\n", calls, len(files))
+}
+
+func section(ar *txtar.Archive, name string) []byte {
+	for _, f := range ar.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	return nil
+}
+
+func compare(t *testing.T, file string, ar *txtar.Archive, got map[string]string) {
+	t.Helper()
+	for _, name := range []string{"answers", "log"} {
+		if *update {
+			set(ar, name, got[name])
+			continue
+		}
+		if want := string(section(ar, name)); want != got[name] {
+			t.Errorf("%s differs:\n--- got\n%s--- want\n%s", name, got[name], want)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func set(ar *txtar.Archive, name, data string) {
+	for i := range ar.Files {
+		if ar.Files[i].Name == name {
+			ar.Files[i].Data = []byte(data)
+			return
+		}
+	}
+	ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(data)})
+}
+
+// world is a scratch computer: a home folder with a workspace in it, a gate, a person, and clients.
+type world struct {
+	t        *testing.T
+	gate     *Gate
+	dir      string
+	home     string
+	person   *person
+	sessions *client.Sessions
+	clients  map[string]*mcp.ClientSession
+	now      string
+	level    client.Level
+	logFile  string
+	phrase   string // the last one that an answer gave
+}
+
+func newWorld(t *testing.T, screen bool) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: dir, home: filepath.Join(dir, "home"), person: &person{}, clients: map[string]*mcp.ClientSession{}, now: "a", level: client.Ask}
+	workspace, state := filepath.Join(w.home, "work"), filepath.Join(dir, "state")
+	for _, d := range []string{workspace, state, filepath.Join(dir, "rooms")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.logFile = filepath.Join(state, "logs", "log.jsonl")
+	log, err := audit.Open(w.logFile, filepath.Join(state, "anchor"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo, err := edit.OpenUndo(filepath.Join(state, "undo"), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := grant.Identify(workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := map[string]Room{}
+	var mu sync.Mutex
+	w.sessions = client.NewSessions(nil)
+	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
+		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: new(job.Engine), Undo: undo,
+		Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Session: func(s *client.Session) (Room, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r, ok := rooms[s.ID]; ok {
+				return r, nil
+			}
+			base := filepath.Join(dir, "rooms", fmt.Sprint(len(rooms)+1))
+			r := Room{Temp: filepath.Join(base, "tmp"), Work: filepath.Join(base, "out")}
+			for _, d := range []string{r.Temp, r.Work} {
+				if err := os.MkdirAll(d, 0o700); err != nil {
+					return Room{}, err
+				}
+			}
+			workID, err := grant.Identify(r.Work)
+			if err != nil {
+				return Room{}, err
+			}
+			r.Policy = sandbox.Guarded(sandbox.Machine{Home: w.home, State: state, Workspace: workspace, Temp: r.Temp, Executable: exe,
+				Path: []string{"/usr/bin", "/bin"}}).AllowRead(sandbox.Place{Path: r.Work, Device: workID.Device, Inode: workID.Inode})
+			r.Env = []string{"HOME=" + w.home, "PATH=/usr/bin:/bin", "TMPDIR=" + r.Temp, "LANG=C.UTF-8"}
+			rooms[s.ID] = r
+			return r, nil
+		}}
+	t.Cleanup(func() { log.Close(); undo.Close() })
+	return w
+}
+
+func (w *world) path(name string) string {
+	switch {
+	case name == "w" || strings.HasPrefix(name, "w/"):
+		return filepath.Join(w.gate.Workspace, strings.TrimPrefix(name, "w"))
+	case name == "h" || strings.HasPrefix(name, "h/"):
+		return filepath.Join(w.home, strings.TrimPrefix(name, "h"))
+	}
+	w.t.Fatalf("%q is neither in the workspace (w/) nor in the home folder (h/)", name)
+	return ""
+}
+
+func (w *world) put(name string, data []byte) {
+	if !strings.HasPrefix(name, "w/") && !strings.HasPrefix(name, "h/") {
+		return
+	}
+	path := w.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// connect gives the client of the session that now calls, over an in-memory transport.
+func (w *world) connect() *mcp.ClientSession {
+	key := w.now + w.level.String()
+	if c := w.clients[key]; c != nil {
+		return c
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "handrail"}, nil)
+	Register(s, w.level, w.gate)
+	session := w.sessions.Connect(client.Identity{ID: "stdio:" + key, Name: "Claude " + w.now}, w.level)
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			return next(client.WithSession(ctx, session), method, req)
+		}
+	})
+	ct, st := mcp.NewInMemoryTransports()
+	if _, err := s.Connect(w.t.Context(), st, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(w.t.Context(), ct, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.clients[key] = c
+	return c
+}
+
+func (w *world) play(line string) string {
+	line = strings.ReplaceAll(line, "$PHRASE", w.phrase)
+	var call map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(line), &call); err != nil || len(call) != 1 {
+		w.t.Fatalf("bad call %s: %v", line, err)
+	}
+	for name, args := range call {
+		var word string
+		json.Unmarshal(args, &word)
+		switch name {
+		case "person":
+			w.person.will(word)
+			return ""
+		case "session":
+			w.now = word
+			return ""
+		case "level":
+			level, err := client.ParseLevel(word)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.level = level
+			return ""
+		case "do":
+			return w.do(strings.Fields(word))
+		}
+		res, err := w.connect().CallTool(w.t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+		if err != nil {
+			return "protocol error: " + w.plain(err.Error()) + "\n"
+		}
+		var text strings.Builder
+		for _, c := range res.Content {
+			text.WriteString(c.(*mcp.TextContent).Text)
+		}
+		if m := phrase.FindStringSubmatch(text.String()); m != nil {
+			w.phrase = m[1]
+		}
+		out := w.plain(strings.TrimSuffix(text.String(), "\n")) + "\n"
+		if res.IsError {
+			out = "error " + out
+		}
+		return strings.ReplaceAll(out, "\r", "␍") // txtar has no carriage returns
+	}
+	return ""
+}
+
+// do changes the files behind the gate's back, or shows them.
+func (w *world) do(words []string) string {
+	var err error
+	switch words[0] {
+	case "cat":
+		data, err := os.ReadFile(w.path(words[1]))
+		if err != nil {
+			return "no file\n"
+		}
+		return strings.ReplaceAll(string(data), "\r", "␍") + "\n"
+	case "rm":
+		err = os.RemoveAll(w.path(words[1]))
+	case "mkdir":
+		err = os.MkdirAll(w.path(words[1]), 0o755)
+	case "move":
+		err = os.Rename(w.path(words[1]), w.path(words[2]))
+	case "link":
+		err = os.Symlink(w.path(words[1]), w.path(words[2]))
+	default:
+		w.t.Fatalf("can't do %q", words)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ""
+}
+
+func (w *world) close() {
+	for _, c := range w.clients {
+		c.Close()
+	}
+	w.sessions.EndAll()
+	w.gate.Jobs.Close(job.Stopped)
+}
+
+// log is the activity log in short: kind, tool, outcome, what allowed it, and what it was about.
+func (w *world) log() string {
+	data, err := os.ReadFile(w.logFile)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var b strings.Builder
+	for line := range bytes.Lines(data) {
+		var r audit.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			w.t.Fatal(err)
+		}
+		fmt.Fprintln(&b, w.plain(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %v %q %s", r.Kind, r.Tool, r.Outcome, r.Text, r.Paths, r.By, r.Detail)), " ")))
+	}
+	return b.String()
+}
+
+var variable = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "SHA256"},
+	{regexp.MustCompile(`grant_phrase "[0-9a-f]{8}"`), `grant_phrase "PHRASE"`},
+	{regexp.MustCompile(`question [A-Z2-7]{26}`), "question ID"},
+	{regexp.MustCompile(`after \d+ s`), "after N s"},
+	{regexp.MustCompile(`for \d+ s`), "for N s"},
+	{regexp.MustCompile(`rooms/\d+`), "rooms/N"},
+	{regexp.MustCompile(`job-\d+\.log`), "job-N.log"},
+	{regexp.MustCompile(`x{1000,}`), "xxx…"},
+	// What a system says when its sandbox refuses.
+	{regexp.MustCompile(`Read-only file system|Operation not permitted`), "DENIED"},
+}
+
+var phrase = regexp.MustCompile(`grant_phrase "([0-9a-f]{8})"`)
+
+// plain takes out what differs from run to run.
+func (w *world) plain(s string) string {
+	s = strings.ReplaceAll(s, w.gate.Workspace, "$W")
+	s = strings.ReplaceAll(s, w.home, "$H")
+	s = strings.ReplaceAll(s, w.dir, "$D")
+	for _, v := range variable {
+		s = v.pattern.ReplaceAllString(s, v.with)
+	}
+	return s
+}
+
+// person answers questions as told, and says no when nothing was said.
+type person struct {
+	mu    sync.Mutex
+	next  []string
+	asked []approval.Request
+}
+
+func (p *person) will(word string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = append(p.next, word)
+}
+
+func (p *person) Ask(_ context.Context, r approval.Request) approval.Decision {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, r)
+	word := "refuse"
+	if len(p.next) > 0 {
+		word, p.next = p.next[0], p.next[1:]
+	}
+	switch word {
+	case "allow":
+		return approval.Allow(r, "dialog")
+	case "nobody":
+		return approval.Refuse(approval.NoAnswer, "dialog", "")
+	case "broken":
+		return approval.Refuse(approval.CouldNotShow, "", "the dialog ended by itself")
+	}
+	return approval.Refuse(approval.Refused, "dialog", "")
+}

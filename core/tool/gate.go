@@ -1,0 +1,543 @@
+package tool
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"handrail/core/approval"
+	"handrail/core/audit"
+	"handrail/core/client"
+	"handrail/core/edit"
+	"handrail/core/grant"
+	"handrail/core/hint"
+	"handrail/core/job"
+	"handrail/sandbox"
+)
+
+// Gate lets a call through or not, once for all tools. Its fields are set when the host is assembled and don't change.
+type Gate struct {
+	Workspace   string // absolute, links resolved
+	WorkspaceID grant.ID
+	Home        grant.Home
+	Grants      *grant.Store
+	Queue       *approval.Queue
+	Nonces      *approval.Nonces
+	// NonceSurface says that there is no screen and no terminal, so that an edit grant is given for a phrase (BEHAVIOUR E2).
+	NonceSurface bool
+	Audit        *audit.Log
+	Jobs         *job.Engine
+	// Undo keeps what edits replace.
+	Undo *edit.Undo
+	// Session gives a session's policy without its grants, and its folders.
+	Session func(*client.Session) (Room, error)
+	Paused  func() bool
+	Log     *slog.Logger
+}
+
+// Room is what a session has of its own.
+type Room struct {
+	Policy sandbox.Policy
+	Temp   string   // its temporary files
+	Work   string   // output that is too long for an answer; only the session may read it
+	Env    []string // what its commands find in the environment
+}
+
+// Call is one call of one tool.
+type Call struct {
+	ID      string
+	Session *client.Session
+	Tool    Tool
+	Began   time.Time
+	gone    <-chan struct{}
+	notify  func(progress float64, message string)
+}
+
+func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *Call {
+	c := &Call{ID: rand.Text()[:12], Session: client.FromContext(ctx), Tool: t, Began: time.Now(), gone: client.Gone(ctx)}
+	if token := req.Params.GetProgressToken(); token != nil && req.Session != nil {
+		c.notify = func(progress float64, message string) {
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: progress, Message: message})
+		}
+	}
+	return c
+}
+
+// answerBy is when a call that waits answers, before clients cut it at 60 s.
+const answerBy = 45 * time.Second
+
+func (c *Call) left() time.Duration { return max(0, answerBy-time.Since(c.Began)) }
+
+func (c *Call) progress(message string) {
+	if c.notify != nil {
+		c.notify(time.Since(c.Began).Seconds(), message)
+	}
+}
+
+// class is what an effect means for the person's rights: a row of the table.
+type class uint8
+
+const (
+	never     class = iota // secrets, our own state, what no grant opens
+	readHere               // workspace, granted folders, system
+	readElse               // elsewhere
+	writeHere              // a granted folder
+	writeElse              // another folder, by the edit tools
+	protected              // a protected name
+	running                // a command: what it may do is bounded by the sandbox
+	joining                // a folder outside the workspace becomes part of it
+	classes
+)
+
+var classNames = [classes]string{"never", "read here", "read elsewhere", "write here", "write elsewhere", "protected name", "run", "join"}
+
+func (c class) String() string { return classNames[c] }
+
+// permission is what the table gives. The zero value is no.
+type permission uint8
+
+const (
+	no permission = iota
+	yes
+	asks     // once for a folder and session
+	asksEach // each time
+)
+
+// table says who may do what, and when the person is asked: DESIGN's table, for what the tools can do so far.
+// What is not listed is no.
+var table = map[class]map[client.Level]permission{
+	readHere:  {client.Look: yes, client.Ask: yes, client.Trusted: yes},
+	readElse:  {client.Look: asks, client.Ask: asks, client.Trusted: asks},
+	writeHere: {client.Ask: yes, client.Trusted: yes},
+	writeElse: {client.Ask: asks, client.Trusted: asks},
+	protected: {client.Ask: asksEach, client.Trusted: asksEach},
+	running:   {client.Ask: yes, client.Trusted: yes},
+	joining:   {client.Ask: asks, client.Trusted: asks},
+}
+
+// effect is one thing that a call would do.
+type effect struct {
+	kind   effectKind
+	place  *place
+	reason string // the model's, for the question
+	phrase string // grant_phrase
+	// try says, before the person is asked, why the call would fail anyway; it changes nothing. It may be nil, and it is
+	// called only if the session may read the place.
+	try func() error
+}
+
+type effectKind uint8
+
+const (
+	read   effectKind = 1 + iota
+	write             // in the workspace, or a folder that has joined it
+	copies            // a working copy beside a file outside the workspace
+	run
+	join
+)
+
+// pass judges a plan's effects, records the intent, runs it and records the result.
+func (g *Gate) pass(ctx context.Context, c *Call, p plan) (answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := g.open(c); err != nil {
+		return answer{}, g.refused(c, p, err)
+	}
+	defer context.AfterFunc(c.Session.Context(), func() { cancel(context.Cause(c.Session.Context())) })()
+
+	var by []string
+	for _, e := range p.effects {
+		allowed, err := g.judge(ctx, c, e)
+		if err != nil {
+			return answer{}, g.refused(c, p, err)
+		}
+		if allowed != "" {
+			by = append(by, allowed)
+		}
+	}
+	if err := g.record(c, audit.Intent, p, strings.Join(by, ", "), "", ""); err != nil {
+		return answer{}, err
+	}
+	a, err := p.run(ctx)
+	outcome, detail := "ok", ""
+	if err != nil {
+		outcome = hint.Code(err)
+		if h := hint.Of(err); h.Cause != nil {
+			detail = h.Cause.Error()
+		}
+	}
+	if rerr := g.record(c, audit.Result, p, "", outcome, detail); rerr != nil && err == nil {
+		err = rerr
+	}
+	return a, err
+}
+
+// open says why no call of this session may act now.
+func (g *Gate) open(c *Call) error {
+	if c.Session == nil || c.Session.Context().Err() != nil {
+		return hint.New("no_session", "the session has ended").Then("connect again")
+	}
+	if g.Paused() {
+		return hint.New("paused", "the person has paused Handrail").Then("wait until they resume it; do not retry in a loop")
+	}
+	return nil
+}
+
+// refused records a call that will not run, and gives err back.
+func (g *Gate) refused(c *Call, p plan, err error) error {
+	if rerr := g.record(c, audit.Result, p, "", hint.Code(err), ""); rerr != nil {
+		return rerr
+	}
+	return err
+}
+
+func (g *Gate) record(c *Call, kind audit.Kind, p plan, by, outcome, detail string) error {
+	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail}
+	for _, e := range p.effects {
+		if e.place != nil {
+			r.Paths = append(r.Paths, e.place.real)
+		}
+	}
+	return g.append(c, r)
+}
+
+func (g *Gate) append(c *Call, r audit.Record) error {
+	if c.Session != nil {
+		r.Session, r.Client, r.Program = c.Session.ID, c.Session.Client.Label(), c.Session.Client.Program
+	}
+	if err := g.Audit.Append(r); err != nil {
+		return hint.New("no_record", "nothing was done").Because("the activity log can't be written, and nothing happens unrecorded").
+			Then("ask the person to check the disk, then restart Handrail").Wrap(err)
+	}
+	return nil
+}
+
+// room gives what a session has, its policy widened by its grants. A grant on working copies opens the folder for
+// reading only: the copies themselves are written by the edit tools, through the gate.
+func (g *Gate) room(s *client.Session) (Room, error) {
+	r, err := g.Session(s)
+	if err != nil {
+		return Room{}, err
+	}
+	for _, h := range g.Grants.List(s.ID) {
+		at := sandbox.Place{Path: h.Folder, Device: h.ID.Device, Inode: h.ID.Inode, File: h.File}
+		switch h.Right {
+		case grant.Look, grant.Copies:
+			r.Policy = r.Policy.AllowRead(at)
+		case grant.Edit:
+			r.Policy = r.Policy.AllowRead(at).AllowWrite(at)
+		}
+	}
+	return r, nil
+}
+
+// classify gives the row of the table that an effect falls under, and the rule that says so.
+func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
+	if e.kind == run {
+		return running, "", nil
+	}
+	r, err := g.room(s)
+	if err != nil {
+		return never, "", err
+	}
+	now, p := r.Policy, e.place
+	op := sandbox.Write
+	if p.info == nil {
+		op = sandbox.Create
+	}
+	unit := sandbox.Place{Path: p.unit.Folder, Device: p.unitID.Device, Inode: p.unitID.Inode, File: p.unit.File}
+	switch e.kind {
+	case read:
+		d := now.Decide(sandbox.Read, p.real)
+		if d.Allowed {
+			return readHere, "", nil
+		}
+		if d := now.AllowRead(unit).Decide(sandbox.Read, p.real); !d.Allowed {
+			return never, d.Rule, nil
+		}
+		return readElse, d.Rule, nil
+	case write:
+		if p.unit.Outside {
+			if _, ok := g.Grants.Covers(s.ID, grant.Edit, p.real); !ok {
+				return never, "it is outside the workspace", nil
+			}
+		}
+		d := now.Decide(op, p.real)
+		if d.Allowed {
+			return writeHere, "", nil
+		}
+		wider := now.AllowRead(unit).AllowWrite(unit).Decide(op, p.real)
+		switch {
+		case wider.Allowed:
+			return writeElse, d.Rule, nil
+		case wider.Opens == sandbox.OpensProtected:
+			return protected, wider.Rule, nil
+		}
+		return never, wider.Rule, nil
+	case copies:
+		wider := now.AllowRead(unit).AllowWrite(unit).Decide(op, p.real)
+		switch {
+		case !wider.Allowed:
+			return never, wider.Rule, nil
+		case g.covers(s, grant.Copies, p):
+			return writeHere, "", nil
+		}
+		return writeElse, wider.Rule, nil
+	case join:
+		if g.covers(s, grant.Edit, p) {
+			return writeHere, "", nil
+		}
+		return joining, "", nil
+	}
+	return never, "", nil
+}
+
+// covers says whether the session holds a right on the very folder that the place has open.
+func (g *Gate) covers(s *client.Session, right grant.Right, p *place) bool {
+	h, ok := g.Grants.Covers(s.ID, right, p.real)
+	return ok && (h.Folder != p.unit.Folder || h.ID == p.unitID)
+}
+
+// judge decides on one effect and asks where the table says so. by names what allowed it, for the log.
+func (g *Gate) judge(ctx context.Context, c *Call, e effect) (by string, err error) {
+	cl, rule, err := g.classify(c.Session, e)
+	if err != nil {
+		return "", err
+	}
+	switch table[cl][c.Session.Level] {
+	case yes:
+		if h, ok := g.grantBehind(c.Session, e); ok {
+			return "grant on " + h.Folder, nil
+		}
+		return "", nil
+	case asks, asksEach:
+		return g.ask(ctx, c, e, cl)
+	}
+	return "", denied(e, cl, rule, c.Session.Level)
+}
+
+func (g *Gate) grantBehind(s *client.Session, e effect) (grant.Grant, bool) {
+	if e.place == nil {
+		return grant.Grant{}, false
+	}
+	return g.Grants.Covers(s.ID, grant.Look, e.place.real)
+}
+
+func denied(e effect, cl class, rule string, level client.Level) error {
+	path := ""
+	if e.place != nil {
+		path = e.place.given
+	}
+	if cl != never {
+		return hint.New("denied", fmt.Sprintf("this client may not do this (%s %q)", cl, path)).
+			Because(fmt.Sprintf("its access level is %s", level)).Then("only the person can change the level, in Handrail's menu")
+	}
+	h := hint.New("denied", fmt.Sprintf("%q is closed to assistants", path))
+	if rule != "" {
+		h = h.Because(rule)
+	}
+	return h.Then("no permission opens it; ask the person to do this themselves")
+}
+
+// ask puts the question that goes with an effect, and turns an answer that allows into a grant.
+func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string, err error) {
+	r, right, err := g.question(c, e, cl)
+	if err != nil {
+		return "", err
+	}
+	if e.try != nil {
+		if cl, _, err := g.classify(c.Session, effect{kind: read, place: e.place}); err != nil {
+			return "", err
+		} else if cl == readHere {
+			if err := e.try(); err != nil {
+				return "", err
+			}
+		}
+	}
+	if g.NonceSurface {
+		if right != grant.Edit && right != grant.Copies || r.Kind == approval.JoinFolder {
+			return "", hint.New("cannot_ask", "the person can't be asked").Because("there is no screen here, and this needs one")
+		}
+		if !g.Nonces.Redeem(c.Session.ID, r.Folder, e.phrase) {
+			return "", permissionRequired(r, g.Nonces.Phrase(c.Session.ID, r.Folder))
+		}
+		return g.grant(c, e, r, right, approval.Allow(r, "nonce"))
+	}
+	key := strings.Join([]string{c.Session.ID, string(r.Kind), r.Folder}, "\x00")
+	if cl == protected {
+		key += "\x00" + r.Path
+	}
+	if err := g.append(c, audit.Record{Kind: audit.Question, Call: c.ID, Tool: c.Tool.Name, Text: string(r.Kind), Paths: []string{r.Folder}}); err != nil {
+		return "", err
+	}
+	defer c.keepAlive("Waiting for the person to answer in Handrail")()
+	a := g.Queue.Ask(ctx, c.gone, c.Session.Context(), key, r, c.left())
+	if a.Pending != "" {
+		return "", hint.New("approval_pending", "the person has not answered yet").
+			Because("Handrail is asking them on their screen (question " + a.Pending + ")").
+			Then("tell them that a question waits in Handrail, then make the same call again: it waits for the answer and is not asked twice")
+	}
+	allowed := a.Decision.Covers(a.Request) == nil
+	d := audit.Record{Kind: audit.Decision, Call: c.ID, Tool: c.Tool.Name, Text: string(r.Kind), Paths: []string{r.Folder}, By: a.Decision.Surface, Outcome: a.Decision.Verdict.String(), Detail: a.Decision.Detail}
+	if err := g.append(c, d); err != nil {
+		return "", err
+	}
+	if !allowed {
+		return "", unanswered(a.Decision, r)
+	}
+	if !same(a.Request, r) {
+		return "", hint.New("changed", fmt.Sprintf("%q is no longer the folder that the person allowed", r.Folder)).Then("make the call again: they will be asked again")
+	}
+	return g.grant(c, e, r, right, a.Decision)
+}
+
+// same says whether two requests ask for the same right on the same folder.
+func same(a, b approval.Request) bool {
+	return a.Kind == b.Kind && a.Session == b.Session && a.Folder == b.Folder && a.FolderID == b.FolderID && a.Makes == b.Makes && a.File == b.File &&
+		(a.Kind != approval.Protected || a.Path == b.Path)
+}
+
+// grant adds what the person allowed and judges the effect again: the answer counts only if the policy agrees.
+func (g *Gate) grant(c *Call, e effect, r approval.Request, right grant.Right, d approval.Decision) (string, error) {
+	by := d.Surface + " on " + r.Folder
+	if r.Kind == approval.Protected {
+		return by, nil // once, for this call
+	}
+	if r.Makes {
+		if err := e.place.makeUnit(); err != nil {
+			return "", notThere(e.place.given, err)
+		}
+	}
+	g.Grants.Add(c.Session.ID, grant.Grant{Right: right, Folder: e.place.unit.Folder, ID: e.place.unitID, File: e.place.unit.File})
+	cl, rule, err := g.classify(c.Session, e)
+	if err != nil {
+		return "", err
+	}
+	if table[cl][c.Session.Level] != yes {
+		return "", denied(e, never, rule, c.Session.Level)
+	}
+	return by, nil
+}
+
+// question is the request that goes with an effect of a class that asks.
+func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Right, error) {
+	p := e.place
+	r := approval.Request{Who: c.Session.Client, Session: c.Session.ID, Tool: c.Tool.Name, Home: g.Home.Home,
+		Folder: p.unit.Folder, FolderID: p.unitID, File: p.unit.File, Makes: p.unitID == grant.ID{}, Path: p.real, Reason: cut(e.reason)}
+	right := grant.Edit
+	switch cl {
+	case readElse:
+		r.Kind, right = approval.LookFolder, grant.Look
+	case writeElse:
+		r.Kind = approval.EditFolder
+		if e.kind == copies {
+			r.Kind, right = approval.EditCopies, grant.Copies
+		}
+	case joining:
+		r.Kind = approval.JoinFolder
+		if !p.unit.Outside {
+			r.Kind = approval.EditFolder
+		}
+	case protected:
+		r.Kind = approval.Protected
+	}
+	if err := g.Home.Grantable(r.Folder); err != nil {
+		return r, grant.None, err
+	}
+	if r.Makes && p.unit.Outside {
+		return r, grant.None, hint.New("not_found", fmt.Sprintf("there is no folder %q", r.Folder))
+	}
+	if !r.File && !r.Makes {
+		r.Files, r.Bytes, r.More = count(r.Folder)
+	}
+	return r, right, nil
+}
+
+// Limits of counting what a folder holds, for the question.
+const (
+	countFiles = 20_000
+	countTime  = 300 * time.Millisecond
+)
+
+// count counts the files in a folder; more says that it stopped early.
+func count(folder string) (files int, bytes int64, more bool) {
+	deadline := time.Now().Add(countTime)
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return 0, 0, true
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		files++
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		if files >= countFiles || files%256 == 0 && time.Now().After(deadline) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return files, bytes, err != nil || files >= countFiles || time.Now().After(deadline)
+}
+
+// cut bounds the model's reason; whoever shows it escapes it.
+func cut(reason string) string {
+	if utf8.RuneCountInString(reason) <= approval.MaxReason {
+		return reason
+	}
+	return string([]rune(reason)[:approval.MaxReason-1]) + "…"
+}
+
+func permissionRequired(r approval.Request, phrase string) error {
+	return hint.New("permission_required", fmt.Sprintf("changing files in %q needs the person's permission", r.Folder)).
+		Because("it is the first change there in this session").
+		Then(fmt.Sprintf("ask the person directly; only when they have said yes in this turn, make the same call again with grant_phrase %q; never guess or assume their answer", phrase))
+}
+
+// unanswered is what the model reads when the person did not allow. A refusal is told apart from no answer.
+func unanswered(d approval.Decision, r approval.Request) error {
+	switch d.Verdict {
+	case approval.NoAnswer:
+		return hint.New("no_answer", "nobody answered the question in Handrail").Because("it was on the screen for two minutes, or was closed").
+			Then("ask the person in the chat whether they are there, then make the call again")
+	case approval.CouldNotShow:
+		return hint.New("could_not_show", "the question could not be shown").Because(d.Detail).
+			Then("tell the person; nothing was allowed")
+	case approval.Withdrawn:
+		return hint.New("withdrawn", "the question was withdrawn").Because(d.Detail)
+	}
+	return hint.New("refused", fmt.Sprintf("the person said no (%s)", r.Folder)).Then("do not ask again or work around it; ask them in the chat what they want instead")
+}
+
+// keepAlive sends progress every few seconds until stop is called, so that clients and proxies don't give up.
+func (c *Call) keepAlive(message string) (stop func()) {
+	if c.notify == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		c.progress(message)
+		t := time.NewTicker(5 * time.Second)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				c.progress(message)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}

@@ -1,0 +1,278 @@
+package tool
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"handrail/core/hint"
+	"handrail/core/job"
+	"handrail/sandbox"
+)
+
+// maxOutput is how many characters of a command's output an answer holds (BEHAVIOUR H8).
+const maxOutput = 10_000
+
+// report tells how a job ended or that it runs: the text for the model, and the same as data.
+func (g *Gate) report(j *job.Job) answer {
+	all := shorten(j.Output.All(), maxOutput)
+	out, errs := shorten(j.Output.Stream(job.Stdout), maxOutput), shorten(j.Output.Stream(job.Stderr), maxOutput)
+	data := CommandOutput{Stdout: out.text, Stderr: errs.text, Truncated: all.cut || out.cut || errs.cut, InvalidUTF8: all.invalid}
+
+	var b strings.Builder
+	if data.Truncated {
+		file, rotated, fileErr := j.Output.Save()
+		data.OutputFile = file
+		switch {
+		case file == "":
+			fmt.Fprintf(&b, "[%s] truncated: %d bytes; the whole output could not be kept: %v\n", j.Spec.Tool, j.Output.All().Total, fileErr)
+		case rotated:
+			fmt.Fprintf(&b, "[%s] truncated: %d bytes; the last part is in %s\n", j.Spec.Tool, j.Output.All().Total, file)
+		default:
+			fmt.Fprintf(&b, "[%s] truncated: the whole output, %d bytes, is in %s\n", j.Spec.Tool, j.Output.All().Total, file)
+		}
+	}
+	b.WriteString(all.text)
+	if all.text != "" && !strings.HasSuffix(all.text, "\n") {
+		b.WriteString("\n")
+	}
+	r := j.Result()
+	if j.Running() {
+		data.Running, data.JobID, data.DurationMS = true, j.ID, time.Since(j.Started).Milliseconds()
+		fmt.Fprintf(&b, "[still running after %.0f s as %s; follow it with bash_bg, action status]", time.Since(j.Started).Seconds(), j.ID)
+		return answer{b.String(), data}
+	}
+	code := r.ExitCode
+	data.ExitCode, data.Signal, data.DurationMS, data.LeftRunning = &code, r.Signal, r.Duration.Milliseconds(), r.LeftRunning
+	data.Stopped, data.TimedOut = string(r.Stopped), r.Stopped == job.TimedOut
+	var status []string
+	switch {
+	case r.Err != nil:
+		status = append(status, "how it ended is not known")
+	case r.Stopped == job.TimedOut:
+		status = append(status, fmt.Sprintf("timed out after %.0f s and was killed with all it had started", r.Duration.Seconds()))
+	case r.Stopped != "":
+		status = append(status, "stopped: "+string(r.Stopped))
+	case r.Signal != "":
+		status = append(status, "ended by "+r.Signal)
+	case code != 0:
+		status = append(status, fmt.Sprintf("exit code %d", code))
+	}
+	if r.LeftRunning > 0 {
+		status = append(status, fmt.Sprintf("%d background processes were ended with it; use bash_bg to keep one running", r.LeftRunning))
+	}
+	if all.invalid {
+		status = append(status, "bytes that are no UTF-8 were replaced")
+	}
+	if r.Stopped == "" {
+		data.Hint = explain(r, j)
+	}
+	if data.Hint != "" {
+		status = append(status, "hint: "+data.Hint)
+	}
+	if len(status) > 0 {
+		fmt.Fprintf(&b, "[%s]", strings.Join(status, "; "))
+	}
+	return answer{b.String(), data}
+}
+
+// explain gives a hint where there is evidence for one (BEHAVIOUR H5). "The sandbox" is named only where the policy
+// agrees: ssh and sudo say "Permission denied" too, and so does a file's own mode.
+func explain(r job.Result, j *job.Job) string {
+	if r.ExitCode == 0 || r.Signal != "" {
+		return ""
+	}
+	errs := j.Output.Stream(job.Stderr)
+	for line := range strings.Lines(string(errs.Head) + string(errs.Tail)) {
+		if h := explainLine(strings.TrimSpace(plainText([]byte(line)).text), j.Spec.Dir, j.Spec.Policy); h != "" {
+			return h
+		}
+	}
+	switch r.ExitCode {
+	case 127:
+		return "command not found: check the spelling, or use an absolute path"
+	case 126:
+		return "that file can't be executed: check what it is, and its mode"
+	}
+	return ""
+}
+
+var (
+	refusal = regexp.MustCompile(`(?i)operation not permitted|permission denied|read-only file system|no such file or directory`)
+	// changes are the words by which programs say that they wanted to change something.
+	changes = regexp.MustCompile(`(?i)\b(creat|writ|touch|remov|delet|unlink|renam|mov|mkdir|rmdir|truncat|link|chmod|chown|cop|sav|lock|set|open.*for writing)`)
+	quoted  = regexp.MustCompile("'([^']+)'|\"([^\"]+)\"|[\u2018`]([^\u2019']+)[\u2019']")
+)
+
+// explainLine explains one line of error output, if the policy would refuse what it tells of.
+func explainLine(line, dir string, p sandbox.Policy) string {
+	at := refusal.FindStringIndex(line)
+	if at == nil {
+		return ""
+	}
+	what := strings.ToLower(line[at[0]:at[1]])
+	for _, path := range pathsIn(line[:at[0]], line[at[1]:], dir) {
+		if d := p.Decide(sandbox.Read, path); !d.Allowed {
+			if strings.HasPrefix(what, "no such") {
+				return fmt.Sprintf("%s can't be seen from inside the sandbox, whether or not it exists (%s)%s", path, d.Rule, opens(d))
+			}
+			return fmt.Sprintf("the sandbox denied reading %s (%s)%s", path, d.Rule, opens(d))
+		}
+		wrote := strings.HasPrefix(what, "read-only") || changes.MatchString(line)
+		if d := p.Decide(sandbox.Write, path); !d.Allowed && wrote && !strings.HasPrefix(what, "no such") {
+			return fmt.Sprintf("the sandbox denied changing %s (%s); writable: %s%s", path, d.Rule, strings.Join(p.Writable(), ", "), opens(d))
+		}
+	}
+	return ""
+}
+
+func opens(d sandbox.Decision) string {
+	switch d.Opens {
+	case sandbox.OpensNothing:
+		return "; no permission opens it"
+	case sandbox.OpensEdit:
+		return "; request_access asks the person to open the folder"
+	case sandbox.OpensLook:
+		return "; request_access with level look asks the person to open the folder"
+	case sandbox.OpensProtected:
+		return "; edit and write_file ask the person for such a file alone"
+	}
+	return "; it needs the permission " + d.Opens + ", which only the person can give"
+}
+
+// pathsIn finds what an error line is about: the last quoted text, or what stands between the last colons before the
+// refusal, or a quoted text after it ("Permission denied: '/x'").
+func pathsIn(before, after, dir string) []string {
+	var words []string
+	add := func(text string) {
+		all := quoted.FindAllStringSubmatch(text, -1)
+		for _, m := range slices.Backward(all) {
+			words = append(words, cmp.Or(m[1], m[2], m[3]))
+		}
+	}
+	add(before)
+	add(after)
+	if segment := strings.TrimRight(before, ": ("); len(words) == 0 && segment != "" {
+		segment = segment[strings.LastIndex(segment, ": ")+1:]
+		segment = strings.TrimSpace(strings.TrimPrefix(segment, ":"))
+		words = append(words, segment[strings.LastIndex(segment, " ")+1:])
+		if filepath.IsAbs(segment) {
+			words = append(words, segment)
+		}
+	}
+	var found []string
+	for _, w := range words {
+		if w == "" || strings.Contains(w, "://") {
+			continue
+		}
+		if !filepath.IsAbs(w) {
+			w = filepath.Join(dir, w)
+		}
+		if real, err := resolve(filepath.Clean(w)); err == nil && !slices.Contains(found, real) {
+			found = append(found, real)
+		}
+	}
+	return found
+}
+
+// shortened is output made fit for an answer.
+type shortened struct {
+	text    string
+	cut     bool
+	invalid bool
+}
+
+// shorten gives the beginning and the end of output, at most limit characters.
+func shorten(t job.Text, limit int) shortened {
+	whole := plainText(append(slices.Clone(t.Head), t.Tail...))
+	if t.Missing == 0 && utf8.RuneCountInString(whole.text) <= limit {
+		return whole
+	}
+	var head, tail shortened
+	if t.Missing == 0 {
+		head, tail = whole, whole
+	} else {
+		head, tail = plainText(t.Head), plainText(t.Tail)
+	}
+	first, last := firstRunes(head.text, limit/2), lastRunes(tail.text, limit/2)
+	return shortened{text: first + "\n[…]\n" + last, cut: true, invalid: whole.invalid}
+}
+
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+func lastRunes(s string, n int) string {
+	i := len(s)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	return s[i:]
+}
+
+func lastBytes(t job.Text, n int64) []byte {
+	all := append(slices.Clone(t.Head), t.Tail...)
+	return all[max(0, int64(len(all))-n):]
+}
+
+// escapes are the control sequences of terminals (ECMA-48 and the OSC, DCS, PM and APC strings of xterm).
+var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])|\u009b[0-?]*[ -/]*[@-~]")
+
+// plainText makes output readable: terminal sequences out, a line that was overwritten with carriage returns as it last
+// stood, bytes that are no UTF-8 replaced.
+func plainText(raw []byte) shortened {
+	s := shortened{invalid: !utf8.Valid(raw)}
+	text := escapes.ReplaceAll(bytes.ToValidUTF8(raw, []byte("\uFFFD")), nil)
+	out := make([]byte, 0, len(text))
+	for line := range bytes.SplitAfterSeq(text, []byte("\n")) {
+		body, end := bytes.CutSuffix(line, []byte("\n"))
+		body = bytes.TrimRight(body, "\r")
+		body = body[bytes.LastIndexByte(body, '\r')+1:]
+		start := len(out)
+		for _, r := range string(body) {
+			switch {
+			case r == '\b' && len(out) > start:
+				_, size := utf8.DecodeLastRune(out)
+				out = out[:len(out)-size]
+			case r == '\t' || r >= 0x20 && r != 0x7f:
+				out = utf8.AppendRune(out, r)
+			}
+		}
+		if end {
+			out = append(out, '\n')
+		}
+	}
+	s.text = string(out)
+	return s
+}
+
+// notStarted says why a command was not run at all.
+func notStarted(err error) error {
+	h := hint.New("not_run", "the command was not run").Wrap(err)
+	if missing, ok := errors.AsType[*sandbox.UnavailableError](err); ok {
+		h.Code = "no_sandbox"
+		h.Why = "it can't be sandboxed here, and nothing runs without a sandbox: " + missing.What
+		h.Next = cmp.Or(missing.Install, "ask the person to run `handrail doctor`")
+	}
+	switch {
+	case errors.Is(err, job.ErrClosed):
+		h.Code, h.Why = "paused", "the person has paused Handrail"
+	case errors.Is(err, job.ErrLimit):
+		h.Code, h.Why, h.Next = "limit_reached", err.Error(), "end one with bash_bg, action kill"
+	}
+	return h
+}

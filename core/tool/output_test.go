@@ -1,0 +1,119 @@
+package tool
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"handrail/core/job"
+	"handrail/sandbox"
+)
+
+func TestPlainText(t *testing.T) {
+	for _, c := range []struct {
+		name, raw, want string
+		invalid         bool
+	}{
+		{"plain", "a\nb", "a\nb", false},
+		{"colours", "\x1b[31mred\x1b[0m", "red", false},
+		{"title", "\x1b]0;title\x07text", "text", false},
+		{"link", "\x1b]8;;https://x\x1b\\text\x1b]8;;\x1b\\", "text", false},
+		{"clipboard", "\x1b]52;c;aGk=\x07x", "x", false},
+		{"cursor", "\x1b[2J\x1b[1;1Hx\x1b(B", "x", false},
+		{"eight-bit", "\u009b31mred", "red", false},
+		{"unfinished", "x\x1b[", "x", false},
+		{"progress", "10%\r20%\r30%\n", "30%\n", false},
+		{"CRLF", "a\r\nb\r\n", "a\nb\n", false},
+		{"backspace", "ab\bc\n\bd", "ac\nd", false},
+		{"bell", "a\x07b", "ab", false},
+		{"bytes", "a\xffb", "a\uFFFDb", true},
+		{"Thai", "สวัสดี", "สวัสดี", false},
+	} {
+		got := plainText([]byte(c.raw))
+		if got.text != c.want || got.invalid != c.invalid {
+			t.Errorf("%s: %q, %v", c.name, got.text, got.invalid)
+		}
+	}
+}
+
+func FuzzPlainText(f *testing.F) {
+	for _, s := range []string{"\x1b[31mred", "a\rb", "\x1b]52;c;x", "\xff\xfe", "ab\b\b\bc"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got := plainText(raw).text
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x07\x00") {
+			t.Errorf("%q became %q", raw, got)
+		}
+	})
+}
+
+func TestShorten(t *testing.T) {
+	text := func(head, tail string, missing int64) job.Text {
+		return job.Text{Head: []byte(head), Tail: []byte(tail), Missing: missing, Total: int64(len(head)+len(tail)) + missing}
+	}
+	for _, c := range []struct {
+		name string
+		text job.Text
+		cut  bool
+	}{
+		{"short", text("abc", "", 0), false},
+		{"exact", text(strings.Repeat("x", maxOutput), "", 0), false},
+		{"one more", text(strings.Repeat("x", maxOutput+1), "", 0), true},
+		{"Thai letters count once", text(strings.Repeat("ก", maxOutput), "", 0), false},
+		{"missing", text("begin", "end", 5), true},
+	} {
+		s := shorten(c.text, maxOutput)
+		if s.cut != c.cut || utf8.RuneCountInString(s.text) > maxOutput+5 {
+			t.Errorf("%s: cut %v, %d characters", c.name, s.cut, utf8.RuneCountInString(s.text))
+		}
+		if !strings.HasPrefix(s.text, string(c.text.Head[:3])) || c.text.Missing > 0 && !strings.HasSuffix(s.text, "end") {
+			t.Errorf("%s: the head or the tail is lost", c.name)
+		}
+	}
+}
+
+func TestExplainLine(t *testing.T) {
+	w := newWorld(t, true)
+	w.put("w/proj/a.txt", nil)
+	w.put("w/other/b.txt", nil)
+	w.put("w/proj/.git/config", nil)
+	w.put("h/docs/x.txt", nil)
+	proj := place{real: w.path("w/proj")}
+	id := idOf(t, proj.real)
+	p := sandbox.Guarded(sandbox.Machine{Home: w.home, State: w.dir + "/state", Workspace: w.gate.Workspace, Temp: w.dir + "/tmp", Path: []string{"/usr/bin"}}).
+		AllowWrite(sandbox.Place{Path: proj.real, Device: id.Device, Inode: id.Inode})
+	for _, c := range []struct {
+		name, line string
+		want       string // part of the hint; empty: no hint, since there is no evidence
+	}{
+		{"bash redirect", "/bin/bash: line 1: other/n.txt: Read-only file system", "denied changing $W/other/n.txt"},
+		{"dash redirect", "/bin/sh: 1: cannot create other/n.txt: Permission denied", "denied changing $W/other/n.txt"},
+		{"touch", "touch: cannot touch 'other/n.txt': Operation not permitted", "denied changing $W/other/n.txt"},
+		{"curly quotes", "mkdir: cannot create directory \u2018other/d\u2019: Permission denied", "denied changing $W/other/d"},
+		{"rm", "rm: cannot remove '$H/docs': Read-only file system", "$H/docs"},
+		{"python", "PermissionError: [Errno 13] Permission denied: '$H/docs/x.txt'", "denied reading $H/docs/x.txt"},
+		{"node", "Error: EROFS: read-only file system, open '$W/other/n.txt'", "denied changing $W/other/n.txt"},
+		{"go", "open $H/docs/x.txt: permission denied", "denied reading $H/docs/x.txt"},
+		{"cat secret", "cat: $H/.ssh/id_rsa: Permission denied", "no permission opens it"},
+		{"hidden", "cat: $H/docs/x.txt: No such file or directory", "can't be seen from inside the sandbox"},
+		{"protected lock", "error: could not lock config file proj/.git/config: Permission denied", "edit and write_file ask"},
+		{"names what opens it", "/bin/bash: line 1: other/n.txt: Read-only file system", "request_access"},
+		{"space in the name", "touch: cannot touch 'other/my file': Permission denied", "$W/other/my file"},
+
+		{"granted: its own mode", "touch: cannot touch 'proj/a.txt': Permission denied", ""},
+		{"readable: its own mode", "cat: other/b.txt: Permission denied", ""},
+		{"ssh", "git@example.com: Permission denied (publickey).", ""},
+		{"sudo", "sudo: a password is required: Permission denied", ""},
+		{"missing", "cat: other/none.txt: No such file or directory", ""},
+		{"in a string", "echo: all is well", ""},
+		{"URL", "curl: (9) https://x/y: Permission denied", ""},
+		{"bare words", "Permission denied", ""},
+	} {
+		line := strings.NewReplacer("$W", w.gate.Workspace, "$H", w.home).Replace(c.line)
+		got := w.plain(explainLine(line, w.gate.Workspace, p))
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

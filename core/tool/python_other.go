@@ -1,0 +1,5 @@
+//go:build !darwin
+
+package tool
+
+func notShim(string) error { return nil }
