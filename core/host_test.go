@@ -1,0 +1,305 @@
+package core
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"handrail/core/approval"
+	"handrail/core/audit"
+	"handrail/core/client"
+	"handrail/sandbox"
+)
+
+// TestMain is also the launcher that the sandbox starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "launch" {
+		os.Exit(sandbox.Launch(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// allow is a person who says yes to everything.
+type allow struct{}
+
+func (allow) Ask(_ context.Context, r approval.Request) approval.Decision {
+	return approval.Allow(r, "dialog")
+}
+
+func options(t *testing.T) Options {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return Options{State: filepath.Join(dir, "state"), Work: filepath.Join(dir, "rooms"), Workspace: filepath.Join(home, "work"), Home: home,
+		Executable: exe, Asker: allow{}, Level: client.Ask}
+}
+
+func newHost(t *testing.T, o Options) *Host {
+	t.Helper()
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// joined is a client on a pipe to the host, as on stdio, and the progress messages that it hears.
+func joined(t *testing.T, h *Host) (*mcp.ClientSession, <-chan string) {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	var served sync.WaitGroup
+	served.Go(func() { h.ServeStdio(ctx, inR, outW); outW.Close() })
+	heard := make(chan string, 100)
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			select {
+			case heard <- r.Params.Message:
+			default:
+			}
+		}}).Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { inW.Close(); cancel(); served.Wait() })
+	return c, heard
+}
+
+func call(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
+	t.Helper()
+	r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Content[0].(*mcp.TextContent).Text, r.IsError
+}
+
+func TestWorks(t *testing.T) {
+	o := options(t)
+	h := newHost(t, o)
+	<-h.Checked()
+	if s := h.Status(); s.Sandbox != "" {
+		t.Fatalf("nothing can be run: %s", s.Sandbox)
+	}
+	c, _ := joined(t, h)
+	if text, failed := call(t, c, "write_file", map[string]any{"path": "proj/a.txt", "content": "hello\n"}); failed {
+		t.Fatal(text)
+	}
+	text, failed := call(t, c, "bash", map[string]any{"command": "cat proj/a.txt; echo more >> proj/a.txt; cat proj/a.txt | wc -l; ls $TMPDIR"})
+	if failed || !strings.HasPrefix(text, "hello\n2\n") {
+		t.Fatal(text)
+	}
+	s := h.Status()
+	if len(s.Sessions) != 1 || s.Sessions[0].Client.Name != "test" || len(s.Recent) != 2 || s.Recent[0].Tool != "bash" {
+		t.Errorf("%+v", s)
+	}
+	h.Close()
+	log, anchor := LogFiles(o.State)
+	if rep, err := audit.Verify(log, anchor, nil); err != nil || len(rep.Findings) > 0 || rep.Records < 6 {
+		t.Errorf("%+v %v", rep, err)
+	}
+	if left, err := os.ReadDir(o.Work); err != nil || len(left) > 0 {
+		t.Errorf("rooms are left: %v %v", left, err)
+	}
+}
+
+func TestPause(t *testing.T) {
+	h := newHost(t, options(t))
+	c, _ := joined(t, h)
+	if text, failed := call(t, c, "bash_bg", map[string]any{"action": "start", "command": "sleep 600"}); failed {
+		t.Fatal(text)
+	}
+	if n := len(h.Status().Running); n != 1 {
+		t.Fatalf("%d jobs run", n)
+	}
+	h.Pause()
+	if n := len(h.Status().Running); n != 0 {
+		t.Errorf("%d jobs run while paused", n)
+	}
+	for tool, args := range map[string]map[string]any{"bash": {"command": "true"}, "read_file": {"path": "x"}, "list_files": {}, "write_file": {"path": "a/b", "content": "x"}} {
+		if text, failed := call(t, c, tool, args); !failed || !strings.HasPrefix(text, "[paused]") {
+			t.Errorf("%s while paused: %s", tool, text)
+		}
+	}
+	h.Resume()
+	if text, failed := call(t, c, "bash", map[string]any{"command": "echo $((1+1))"}); failed || text != "2\n" {
+		t.Errorf("after Resume: %q", text)
+	}
+}
+
+func TestRevokeAll(t *testing.T) {
+	o := options(t)
+	h := newHost(t, o)
+	c, heard := joined(t, h)
+	if text, failed := call(t, c, "request_access", map[string]any{"folder": "proj"}); failed {
+		t.Fatal(text)
+	}
+	before := h.Status().Sessions[0]
+	done := make(chan string, 1)
+	go func() {
+		p := &mcp.CallToolParams{Name: "bash", Arguments: map[string]any{"command": "echo begun; sleep 600", "timeout": 600}}
+		p.SetProgressToken("p")
+		r, err := c.CallTool(context.Background(), p)
+		if err != nil {
+			done <- err.Error()
+			return
+		}
+		done <- r.Content[0].(*mcp.TextContent).Text
+	}()
+	for begun := false; !begun; {
+		select {
+		case message := <-heard:
+			begun = strings.Contains(message, "begun")
+		case text := <-done:
+			t.Fatalf("the command ended: %s", text)
+		case <-time.After(30 * time.Second):
+			t.Fatal("the command's output was not heard as progress")
+		}
+	}
+	h.RevokeAll()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the command outlived its session")
+	}
+	if before.Context().Err() == nil {
+		t.Error("the session lives")
+	}
+	if n := len(h.Status().Running); n != 0 {
+		t.Errorf("%d jobs run", n)
+	}
+	// The client can go on, in a new session without grants.
+	text, _ := call(t, c, "bash", map[string]any{"command": "echo x > proj/x"})
+	if !strings.Contains(text, "the sandbox denied") {
+		t.Errorf("a grant outlived its session: %s", text)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(o *Options)
+	}{
+		{"home as the workspace", func(o *Options) { o.Workspace = o.Home }},
+		{"the disk as the workspace", func(o *Options) { o.Workspace = "/" }},
+		{"a dot folder as the workspace", func(o *Options) { o.Workspace = filepath.Join(o.Home, ".config") }},
+		{"state in the workspace", func(o *Options) { o.State = filepath.Join(o.Workspace, "state") }},
+		{"workspace in the state", func(o *Options) { o.Workspace = filepath.Join(o.State, "w") }},
+		{"rooms in the state", func(o *Options) { o.Work = filepath.Join(o.State, "rooms") }},
+		{"program in the workspace", func(o *Options) { o.Program = filepath.Join(o.Workspace, "bin") }},
+		{"no home", func(o *Options) { o.Home = filepath.Join(o.Home, "missing") }},
+		{"a link to home", func(o *Options) {
+			link := filepath.Join(filepath.Dir(o.Home), "link")
+			os.Symlink(o.Home, link)
+			o.Workspace = link
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := options(t)
+			c.change(&o)
+			if h, err := New(o); err == nil {
+				h.Close()
+				t.Error("accepted")
+			}
+		})
+	}
+}
+
+func TestOneHost(t *testing.T) {
+	o := options(t)
+	h := newHost(t, o)
+	if second, err := New(o); err == nil {
+		second.Close()
+		t.Error("two hosts share a state folder")
+	}
+	h.Close()
+	newHost(t, o)
+}
+
+func TestSubscribe(t *testing.T) {
+	h := newHost(t, options(t))
+	changed := make(chan struct{}, 100)
+	cancel := h.Subscribe(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	h.Pause()
+	select {
+	case <-changed:
+	case <-time.After(10 * time.Second):
+		t.Error("Pause told nobody")
+	}
+	cancel()
+	cancel()
+	h.Resume()
+}
+
+// Fifty edits of one file at once: each is there once, or was refused.
+func TestParallelEdits(t *testing.T) {
+	o := options(t)
+	h := newHost(t, o)
+	c, _ := joined(t, h)
+	var lines strings.Builder
+	for i := range 50 {
+		lines.WriteString("line " + string(rune('A'+i%26)) + strings.Repeat("x", i) + "\n")
+	}
+	if text, failed := call(t, c, "write_file", map[string]any{"path": "p/f.txt", "content": lines.String()}); failed {
+		t.Fatal(text)
+	}
+	var wg sync.WaitGroup
+	failures := make(chan string, 50)
+	for i := range 50 {
+		wg.Go(func() {
+			old := "line " + string(rune('A'+i%26)) + strings.Repeat("x", i) + "\n"
+			r, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "edit", Arguments: map[string]any{"path": "p/f.txt", "old_string": old, "new_string": strings.ToLower(old)}})
+			if err != nil {
+				failures <- err.Error()
+			} else if r.IsError {
+				failures <- r.Content[0].(*mcp.TextContent).Text
+			}
+		})
+	}
+	wg.Wait()
+	close(failures)
+	refused := 0
+	for f := range failures {
+		refused++
+		if !strings.HasPrefix(f, "[stale]") && !strings.HasPrefix(f, "[ambiguous]") {
+			t.Errorf("an edit failed: %s", f)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(o.Workspace, "p", "f.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lower := 0
+	for line := range strings.Lines(string(data)) {
+		if line == strings.ToLower(line) {
+			lower++
+		}
+	}
+	if lower != 50-refused {
+		t.Errorf("%d edits are there, %d were refused", lower, refused)
+	}
+}
