@@ -6,3 +6,27 @@
 // safe to read, and [Dialog] puts it on the screen in a process of its own. Only a click of the person's in that process
 // allows.
 package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Run is the resident app: the icon in the menu bar until ctx ends or the person quits; then host has ended too. Where
+// there is no tray it says so on complain and goes on without one, until ctx ends. It must be called on the main
+// goroutine.
+func Run(ctx context.Context, host Host, w Words, complain io.Writer) error {
+	err := RunTray(ctx, host, w)
+	if errors.Is(err, ErrNoTray) {
+		fmt.Fprintf(complain, "handrail: %v; going on without an icon\n", err)
+		<-ctx.Done()
+		host.Quit()
+		err = ctx.Err()
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil // that is how it ends
+	}
+	return err
+}
