@@ -170,7 +170,10 @@ func (p *pending) commit() error {
 		err = p.dir.exchange(p.tempName, t.base)
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		if err := p.dir.rename(p.tempName, t.base); err != nil {
+		if err = t.sameContent(); err == nil {
+			err = p.dir.rename(p.tempName, t.base)
+		}
+		if err != nil {
 			return problem("writing", t.name, err)
 		}
 		p.done = true
@@ -183,7 +186,10 @@ func (p *pending) commit() error {
 		return problem("writing", t.name, err)
 	}
 	p.exchanged = true
-	if err := p.unchanged(p.tempName); err != nil {
+	if err = p.unchanged(p.tempName); err == nil {
+		err = t.sameContent()
+	}
+	if err != nil {
 		if back := p.takeBack(); back != nil {
 			return back
 		}
@@ -211,8 +217,7 @@ func (p *pending) commitNew() error {
 	return p.dir.remove(p.tempName)
 }
 
-// unchanged reports whether the file that name stands for is the one that was read, with the content that was read. A
-// stat shows a change unless the file was changed a moment before it was read too, so then the content is compared.
+// unchanged reports whether the file that name stands for is the one that was read, as far as a stat can tell.
 func (p *pending) unchanged(name string) error {
 	t := p.t
 	now, err := p.dir.stat(name)
@@ -226,17 +231,30 @@ func (p *pending) unchanged(name string) error {
 	case now.links != t.was.links:
 		return stale(t.name, "it got another name")
 	}
-	if time.Since(time.Unix(0, t.was.mtime)) < 3*time.Second {
-		content := make([]byte, len(t.content)+1)
-		n, err := io.ReadFull(io.NewSectionReader(t.file, 0, int64(len(content))), content)
-		if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-			return problem("reading", t.name, err)
-		}
-		if !bytes.Equal(content[:n], t.content) {
+	return nil
+}
+
+// sameContent reads the file again if it was changed so shortly before it was read that a later change might not show in
+// its times.
+func (t *target) sameContent() error {
+	if time.Since(time.Unix(0, t.was.mtime)) > 3*time.Second {
+		return nil
+	}
+	rest, buf := t.content, make([]byte, 64<<10)
+	in := io.NewSectionReader(t.file, 0, MaxBytes+1)
+	for {
+		n, err := in.Read(buf)
+		if n > len(rest) || !bytes.Equal(buf[:n], rest[:n]) || err == io.EOF && len(rest) > n {
 			return stale(t.name, "it is not as it was when it was read")
 		}
+		rest = rest[n:]
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return problem("reading", t.name, err)
+		}
 	}
-	return nil
 }
 
 // checkFolder reports whether the folder is still where it was found.

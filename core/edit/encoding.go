@@ -157,6 +157,9 @@ func fromUTF16(b []byte, enc Encoding) []byte {
 // encode gives the file's bytes for text.
 func encode(text, mark []byte, enc Encoding) []byte {
 	if enc != UTF16LE && enc != UTF16BE {
+		if len(mark) == 0 {
+			return text
+		}
 		return slices.Concat(mark, text)
 	}
 	o := order(enc)

@@ -180,9 +180,10 @@ func (t body) neighbour(start, end int, given string) string {
 // list gives the line ends between start and end.
 func (t body) list(start, end int) []string {
 	var ends []string
+	within := body{b: t.b[:end], cr: t.cr} // else each call would look through the rest of the text
 	for {
-		at, n := t.next(start)
-		if n == 0 || at+n > end {
+		at, n := within.next(start)
+		if n == 0 {
 			return ends
 		}
 		ends = append(ends, string(t.b[at:at+n]))

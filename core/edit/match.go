@@ -36,6 +36,7 @@ func (h Hunk) stringSplices(t body, o Options) ([]replacement, error) {
 	// Whole lines that old and new text have in common at either end are not touched, nor are their line ends.
 	head, tail := commonLines(old, text)
 	given := text[head : len(text)-tail]
+	plain := slices.Clip([]byte(given)) // shared by all places, as far as they take it as it is
 	size := len(old)
 	list := make([]replacement, len(chosen))
 	var near neighbours
@@ -47,7 +48,7 @@ func (h Hunk) stringSplices(t body, o Options) ([]replacement, error) {
 			}
 		}
 		if strings.IndexByte(given, '\n') < 0 {
-			s.text = []byte(given)
+			s.text = plain
 		} else {
 			ends := t.list(s.start, s.end)
 			if len(ends) == 0 {

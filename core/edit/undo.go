@@ -301,7 +301,10 @@ func (t *target) delete() (Result, error) {
 	}
 	if err == nil {
 		p := pending{t: t, dir: t.dir}
-		if err = p.unchanged(aside); err != nil {
+		if err = p.unchanged(aside); err == nil {
+			err = t.sameContent()
+		}
+		if err != nil {
 			if back := t.dir.link(aside, t.base); back != nil {
 				return Result{}, problem("putting back (it is kept as "+aside+")", t.name, back)
 			}
