@@ -83,10 +83,3 @@ func TestStartDialog(t *testing.T) {
 		t.Errorf("%v (%s)", got.Verdict, got.Detail)
 	}
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

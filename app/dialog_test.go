@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package app
 
 import (
@@ -33,6 +35,10 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Fprintf(os.Stderr, "no fake dialog %q", name)
 		os.Exit(99)
+	}
+	if language := os.Getenv("HANDRAIL_TEST_TERMINAL"); language != "" {
+		askOnTerminal(language)
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -279,5 +285,12 @@ func TestOwnFile(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/keybase/dbus"
+	"github.com/keybase/go-keychain/secretservice"
+)
+
+// secret asks the Secret Service (freedesktop.org), such as GNOME Keyring or KWallet, on the session bus.
+func secret(service, account string) ([]byte, error) {
+	if !hasSessionBus() { // the library would start one
+		return nil, ErrNoKeychain
+	}
+	fail := func(doing string, err error) ([]byte, error) {
+		return nil, fmt.Errorf("%s the keychain: %w: %w", doing, ErrNoKeychain, err)
+	}
+	keychain, err := secretservice.NewService()
+	if err != nil {
+		return fail("reaching", err)
+	}
+	keychain.SetSessionOpenTimeout(5 * time.Second)
+	session, err := keychain.OpenSession(secretservice.AuthenticationDHAES)
+	if err != nil {
+		return fail("reaching", err)
+	}
+	defer keychain.CloseSession(session)
+	const collection = secretservice.DefaultCollection
+	attributes := secretservice.Attributes{"service": service, "account": account}
+	if err := keychain.Unlock([]dbus.ObjectPath{collection}); err != nil {
+		return fail("unlocking", err)
+	}
+	items, err := keychain.SearchCollection(collection, attributes)
+	if err != nil {
+		return fail("searching", err)
+	}
+	if len(items) == 0 {
+		key := newSecret()
+		sealed, err := session.NewSecret(key)
+		if err != nil {
+			return fail("writing to", err)
+		}
+		properties := secretservice.NewSecretProperties(service+": "+account, attributes)
+		if _, err := keychain.CreateItem(collection, properties, sealed, secretservice.ReplaceBehaviorDoNotReplace); err != nil {
+			return fail("writing to", err)
+		}
+		return key, nil
+	}
+	if len(items) > 1 {
+		return nil, fmt.Errorf("reading from the keychain: %d keys for %s, %s", len(items), service, account)
+	}
+	key, err := keychain.GetSecret(items[0], *session)
+	if err != nil {
+		return fail("reading from", err)
+	}
+	if len(key) != secretSize { // also when the library couldn't decrypt it
+		return nil, fmt.Errorf("reading from the keychain: the key for %s, %s has %d bytes", service, account, len(key))
+	}
+	return key, nil
+}
