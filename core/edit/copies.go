@@ -132,9 +132,19 @@ func EditCopy(root *os.Root, name string, hunks []Hunk, o Options) (Result, erro
 	}
 	r, err := Apply(from.content, hunks, o)
 	if err != nil {
-		return Result{}, err
+		return Result{}, c.inCopy(err)
 	}
 	return c.put(r)
+}
+
+// inCopy adds to an error where the text was looked for.
+func (c *copies) inCopy(err error) error {
+	if c.original != nil {
+		return err
+	}
+	h := *hint.Of(err)
+	h.What += " (this is about the working copy " + shown(c.copy.name) + ")"
+	return &h
 }
 
 // WriteCopy is [Write] for a file outside the workspace: if the file exists, its working copy is written, and

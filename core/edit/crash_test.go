@@ -116,7 +116,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	d.sweep(time.Now().Add(2 * leftAlone))
+	sweepAt(d, time.Now().Add(2*leftAlone))
 	for name := range tree(t, dir) {
 		if ours(name) {
 			t.Errorf("%s is still there", name)

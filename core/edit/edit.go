@@ -4,9 +4,9 @@
 // leads out of the root, whatever links or swapped folders stand on the way. To decide on the file that a name really
 // leads to, call [Resolve], decide, and pass its result with [Options.NoLinks]:
 //
-//	real, err := edit.Resolve(root, name)
-//	// … may the caller change real? …
-//	result, err := edit.Edit(root, real, hunks, edit.Options{NoLinks: true, Undo: undo})
+//	found, err := edit.Resolve(root, name)
+//	// … may the caller change found.Name? …
+//	result, err := edit.Edit(root, found.Name, hunks, edit.Options{NoLinks: true, Undo: undo})
 //
 // A change is all or nothing. The new content is written to a temporary file in the same folder, gets the old one's
 // owner, mode, access list and extended attributes, reaches the disk, and takes the old file's place in one step, but

@@ -2,11 +2,12 @@ package edit
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
 	"syscall"
+
+	"handrail/core/hint"
 )
 
 // identity is a file's device and inode.
@@ -76,7 +77,9 @@ func keepOwner(to *os.File, uid, gid uint32) error {
 		return err
 	}
 	if err := chown(to, uid, gid); err != nil {
-		return fmt.Errorf("keeping the owner: %w", err)
+		return hint.New("denied", "the file's owner or group can't be kept").
+			Because("it belongs to another user, and a safe write makes a new file").
+			Then("ask the person to change the file or its owner").Wrap(err)
 	}
 	return nil
 }

@@ -256,18 +256,29 @@ func (w *walk) place() (*place, error) {
 	return p, nil
 }
 
-// Resolve gives the name under which name's file is found in root, links in the root resolved. A file that doesn't exist
-// has a name as well. The caller decides on it and then acts on it with [Options.NoLinks].
-func Resolve(root *os.Root, name string) (string, error) {
+// Found is where a name leads.
+type Found struct {
+	// Name is the name in the root with links resolved, "." for the root itself.
+	Name string
+	// Exists says that something is there, and Folder that it is a folder.
+	Exists, Folder bool
+	// Notes say where the name differs from the one that was given.
+	Notes []string
+}
+
+// Resolve finds where name leads in root. What doesn't exist has a name as well. The caller decides on it, and then acts
+// on it with [Options.NoLinks].
+func Resolve(root *os.Root, name string) (Found, error) {
 	p, err := find(root, name, Options{}, true)
 	if err != nil {
-		return "", err
+		return Found{}, err
 	}
 	defer p.close()
-	if p.name == "" {
-		return ".", nil
+	f := Found{Name: p.name, Exists: p.exists, Folder: p.exists && p.info.kind == directory, Notes: p.notes}
+	if f.Name == "" {
+		f.Name = "."
 	}
-	return p.name, nil
+	return f, nil
 }
 
 // mostNames is how many entries of a folder are looked at for a name that is almost right.

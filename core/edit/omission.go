@@ -48,7 +48,7 @@ func isOmission(line string) bool {
 	s = strings.ToLower(strings.TrimSpace(dots.ReplaceAllString(s, " ")))
 	s = strings.Trim(strings.Join(strings.Fields(s), " "), ".:,() ")
 	if !strings.Contains(s, " ") {
-		dotted = apart // "...rest," is JavaScript
+		return apart && omission.MatchString(s) // "...rest," is JavaScript, "unchanged" a word like any other
 	}
 	return omission.MatchString(s) && (dotted || marksOmission.MatchString(s))
 }

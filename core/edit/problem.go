@@ -63,6 +63,6 @@ func shown(name string) string {
 }
 
 func stale(name, why string) error {
-	return hint.New("stale", shown(name)+" was changed by another program").Because(why).
+	return hint.New("stale", shown(name)+" was changed since it was read").Because(why).
 		Then("nothing was written; call read_file and make the edit again")
 }

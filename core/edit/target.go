@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"handrail/core/hint"
@@ -79,7 +80,9 @@ func (t *target) open() error {
 	if t.file, t.was, err = t.dir.openRegular(t.base, t.name, st); err != nil {
 		return err
 	}
-	t.base = t.dir.spelling(t.base, t.file)
+	if real := t.dir.spelling(t.base, t.file); real != t.base {
+		t.base, t.name = real, path.Join(path.Dir(t.name), real)
+	}
 	return nil
 }
 

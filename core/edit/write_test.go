@@ -106,7 +106,7 @@ func TestWritePlaces(t *testing.T) {
 			wantTree(t, dir, before)
 			continue
 		}
-		if err != nil || r.Name != c.real {
+		if err != nil || r.Name != c.real && !(folds(t) && foldName(r.Name) == foldName(c.real)) {
 			t.Errorf("%s: %q, %v", c.path, r.Name, err)
 			continue
 		}
