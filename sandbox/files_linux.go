@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"strings"
 	"unsafe"
 
@@ -55,6 +54,9 @@ func (s *supervisor) handle(c *call, number int) answer {
 		return c.removexattr(cwd, a[0], a[1], number == unix.SYS_REMOVEXATTR)
 	case unix.SYS_FREMOVEXATTR:
 		return c.removexattr(a[0], noPath, a[1], true)
+	case unix.SYS_UMASK:
+		s.umasks.changes(c.tid)
+		return pass
 	case unix.SYS_CONNECT:
 		return c.connect(int(int32(a[0])), a[1], a[2])
 	case unix.SYS_BIND:
@@ -159,24 +161,24 @@ func (c *call) openSpot(dirfd uint64, path string, flags int, mode uint32) answe
 	case !sp.is(unix.S_IFREG) && !sp.is(unix.S_IFIFO):
 		return pass
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
 	if a, ok := c.allowed(op, &sp, plain); !ok {
 		return a
 	}
 	mask := uint32(0)
 	if op == Create {
-		mask = uint32(c.status("Umask:", 8))
+		mask = c.umask()
 	}
 	folder, err := c.host(&sp)
 	if err != nil {
 		return result(err)
 	}
 	if sp.is(unix.S_IFIFO) && flags&unix.O_NONBLOCK == 0 {
+		if folder, err = unix.FcntlInt(uintptr(folder), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			return result(err)
+		}
 		go c.openPipe(folder, sp.name, flags)
 		return answer{sent: true}
 	}
-	defer unix.Close(folder)
 	known := flags & openKnown &^ unix.O_CREAT
 	how := uint32(0)
 	if op == Create { // nothing was there: what comes meanwhile isn't the command's
@@ -223,14 +225,12 @@ func (c *call) openUnnamed(dirfd uint64, path string, flags int, mode uint32) an
 	if !ok || kind&unix.S_IFMT != unix.S_IFDIR || c.isPrivate(real) || !c.index.decide(Create, join(real, "unnamed")).Allowed {
 		return pass
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
 	folder, err := c.openObject(real, id)
 	if err != nil {
 		return result(err)
 	}
 	defer unix.Close(folder)
-	fd, err := unix.Openat(folder, ".", flags&(openKnown|unix.O_TMPFILE)|unix.O_CLOEXEC, modeBits(mode)&^uint32(c.status("Umask:", 8)))
+	fd, err := unix.Openat(folder, ".", flags&(openKnown|unix.O_TMPFILE)|unix.O_CLOEXEC, modeBits(mode)&^c.umask())
 	if err != nil {
 		return result(err)
 	}
@@ -258,8 +258,6 @@ func (c *call) reopen(n, flags int) answer {
 		}
 		return c.give(fd, flags&unix.O_CLOEXEC != 0)
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
 	file, err := c.openObject(real, id)
 	if err != nil {
 		return result(err)
@@ -280,7 +278,7 @@ func join(folder, name string) string {
 	return folder + "/" + name
 }
 
-// change does one change at the spot on the host, when the policy allows it.
+// changeAt does one change at a spot on the host, when the policy allows it.
 func (c *call) changeAt(op Op, dirfd, addr uint64, h how, do func(folder int, sp *spot) error) answer {
 	path, ok := c.text(addr)
 	if !ok {
@@ -291,8 +289,6 @@ func (c *call) changeAt(op Op, dirfd, addr uint64, h how, do func(folder int, sp
 		return pass
 	}
 	defer sp.close()
-	c.change.Lock()
-	defer c.change.Unlock()
 	if a, ok := c.allowed(op, &sp, h); !ok {
 		return a
 	}
@@ -300,7 +296,6 @@ func (c *call) changeAt(op Op, dirfd, addr uint64, h how, do func(folder int, sp
 	if err != nil {
 		return result(err)
 	}
-	defer unix.Close(folder)
 	return result(do(folder, &sp))
 }
 
@@ -310,7 +305,7 @@ func (c *call) mkdir(dirfd, addr uint64, mode uint32) answer {
 		if isGit && c.nested[sp.folder] && !sp.exists {
 			return unix.EPERM // it would stand in for the repository around it
 		}
-		if err := unix.Mkdirat(folder, sp.name, mode&0o1777&^uint32(c.status("Umask:", 8))); err != nil {
+		if err := unix.Mkdirat(folder, sp.name, mode&0o1777&^c.umask()); err != nil {
 			return err
 		}
 		if isGit {
@@ -327,7 +322,7 @@ func (c *call) mknod(dirfd, addr uint64, mode uint32) answer {
 		return fail(unix.EPERM)
 	}
 	return c.changeAt(Create, dirfd, addr, plain, func(folder int, sp *spot) error {
-		return unix.Mknodat(folder, sp.name, mode&unix.S_IFMT|modeBits(mode)&^uint32(c.status("Umask:", 8)), 0)
+		return unix.Mknodat(folder, sp.name, mode&unix.S_IFMT|modeBits(mode)&^c.umask(), 0)
 	})
 }
 
@@ -368,8 +363,6 @@ func (c *call) truncate(addr uint64, length int64) answer {
 	if !sp.is(unix.S_IFREG) {
 		return pass
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
 	if a, ok := c.allowed(Write, &sp, plain); !ok {
 		return a
 	}
@@ -377,7 +370,6 @@ func (c *call) truncate(addr uint64, length int64) answer {
 	if err != nil {
 		return result(err)
 	}
-	defer unix.Close(folder)
 	fd, err := openBelow(folder, sp.name, unix.O_WRONLY, 0)
 	if err != nil {
 		return result(err)
@@ -404,8 +396,6 @@ func (c *call) link(oldDir, oldAddr, newDir, newAddr uint64, flags uint32) answe
 		return pass
 	}
 	defer sp.close()
-	c.change.Lock()
-	defer c.change.Unlock()
 	if a, ok := c.allowed(Create, &sp, plain); !ok {
 		return a
 	}
@@ -413,7 +403,6 @@ func (c *call) link(oldDir, oldAddr, newDir, newAddr uint64, flags uint32) answe
 	if err != nil {
 		return result(err)
 	}
-	defer unix.Close(folder)
 	// A second name gives the right to change the file, so the first must have it too.
 	switch d := c.index.decide(Write, real); {
 	case strings.HasSuffix(real, " (deleted)"):
@@ -467,8 +456,6 @@ func (c *call) rename(oldDir, oldAddr, newDir, newAddr uint64, flags uint) answe
 		return pass
 	}
 	defer to.close()
-	c.change.Lock()
-	defer c.change.Unlock()
 
 	private := c.isPrivate(from.folder)
 	if private && c.isPrivate(to.folder) {
@@ -513,46 +500,58 @@ func (c *call) rename(oldDir, oldAddr, newDir, newAddr uint64, flags uint) answe
 	if from.is(unix.S_IFDIR) && !movesInGit(from.path(), to.path()) || exchange && to.is(unix.S_IFDIR) && !movesInGit(to.path(), from.path()) {
 		return fail(unix.EPERM)
 	}
-	oldFolder, err := c.host(&from)
-	if err != nil {
-		return result(err)
-	}
-	defer unix.Close(oldFolder)
 	newFolder, err := c.host(&to)
 	if err != nil {
 		return result(err)
 	}
-	defer unix.Close(newFolder)
+	oldFolder, err := c.host(&from)
+	if err != nil {
+		return result(err)
+	}
 	return result(unix.Renameat2(oldFolder, from.withSlash(), newFolder, to.withSlash(), flags))
 }
 
-// changeObject does one change of a file's attributes on the host, when the policy allows it. The file is open as O_PATH.
-func (c *call) changeObject(dirfd, addr uint64, follow bool, do func(file int) error) answer {
+// changeObject does one change of a file's attributes on the host, when the policy allows it, by its name in a folder; what the
+// name links to is not changed. A file named by a descriptor, or one like ".", is looked for by its real path.
+func (c *call) changeObject(dirfd, addr uint64, follow bool, do func(folder int, name string) error) answer {
 	path, ok := "", true
 	if addr != noPath {
 		if path, ok = c.text(addr); !ok {
 			return pass
 		}
 	}
-	real, id, _, ok := c.object(dirfd, path, follow)
-	if !ok || c.isPrivate(real) {
+	if n, ok := c.descriptor(path); ok && follow {
+		dirfd, addr, path = uint64(n), noPath, ""
+	}
+	var sp spot
+	switch last := path[strings.LastIndexByte(path, '/')+1:]; last {
+	case "", ".", "..":
+		real, id, _, ok := c.object(dirfd, path, follow)
+		if !ok || real == "/" || c.isPrivate(real) {
+			return pass
+		}
+		sp, ok = c.spot(0, real, false)
+		if !ok || idOf(&sp.stat) != id { // it lost its name: the descriptor itself says whether it may be changed
+			sp.close()
+			return pass
+		}
+	default:
+		if sp, ok = c.spot(dirfd, path, follow); !ok {
+			return pass
+		}
+	}
+	defer sp.close()
+	if !sp.exists {
 		return pass
 	}
-	c.change.Lock()
-	defer c.change.Unlock()
-	sp := spot{folder: real[:max(1, strings.LastIndexByte(real, '/'))], name: real[strings.LastIndexByte(real, '/')+1:], exists: true}
 	if a, ok := c.allowed(Attributes, &sp, plain); !ok {
 		return a
 	}
-	file, err := c.openObject(real, id)
+	folder, err := c.host(&sp)
 	if err != nil {
-		if addr == noPath { // a file that lost its name: the descriptor itself says whether it may be changed
-			return pass
-		}
 		return result(err)
 	}
-	defer unix.Close(file)
-	return result(do(file))
+	return result(do(folder, sp.name))
 }
 
 // hasSUID reports whether a mode has a file run as its owner. No command sets that, wherever it may write.
@@ -567,7 +566,20 @@ func (c *call) chmod(dirfd, addr uint64, mode uint32, flags int) answer {
 			addr = noPath
 		}
 	}
-	return c.changeObject(dirfd, addr, flags&unix.AT_SYMLINK_NOFOLLOW == 0, func(file int) error {
+	return c.changeObject(dirfd, addr, flags&unix.AT_SYMLINK_NOFOLLOW == 0, func(folder int, name string) error {
+		p, err := unix.BytePtrFromString(name)
+		if err != nil {
+			return unix.EINVAL
+		}
+		_, _, errno := unix.Syscall6(unix.SYS_FCHMODAT2, uintptr(folder), uintptr(unsafe.Pointer(p)), uintptr(mode&0o7777), unix.AT_SYMLINK_NOFOLLOW, 0, 0)
+		if errno != unix.ENOSYS {
+			return errnoErr(errno)
+		}
+		file, err := openBelow(folder, name, unix.O_PATH, 0) // before Linux 6.6
+		if err != nil {
+			return err
+		}
+		defer unix.Close(file)
 		return unix.Chmod(procFD(file), mode&0o7777)
 	})
 }
@@ -578,8 +590,8 @@ func (c *call) chown(dirfd, addr uint64, uid, gid, flags int) answer {
 			addr = noPath
 		}
 	}
-	return c.changeObject(dirfd, addr, flags&unix.AT_SYMLINK_NOFOLLOW == 0, func(file int) error {
-		return unix.Fchownat(file, "", uid, gid, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW)
+	return c.changeObject(dirfd, addr, flags&unix.AT_SYMLINK_NOFOLLOW == 0, func(folder int, name string) error {
+		return unix.Fchownat(folder, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
 	})
 }
 
@@ -599,15 +611,22 @@ func (c *call) utimens(dirfd, addr, times uint64, flags int) answer {
 }
 
 func (c *call) setTimes(dirfd, addr uint64, follow bool, ts *[2]unix.Timespec) answer {
-	return c.changeObject(dirfd, addr, follow, func(file int) error {
-		// The raw call: nil means now, and the special values of UTIME_NOW and UTIME_OMIT pass through.
-		empty := [1]byte{}
-		_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(file), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(ts)), unix.AT_EMPTY_PATH, 0, 0)
-		if errno != 0 {
-			return errno
+	return c.changeObject(dirfd, addr, follow, func(folder int, name string) error {
+		// The raw call: nil means now, and the special values UTIME_NOW and UTIME_OMIT pass through.
+		p, err := unix.BytePtrFromString(name)
+		if err != nil {
+			return unix.EINVAL
 		}
-		return nil
+		_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(folder), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(ts)), unix.AT_SYMLINK_NOFOLLOW, 0, 0)
+		return errnoErr(errno)
 	})
+}
+
+func errnoErr(errno unix.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
 }
 
 // maxAttribute is XATTR_SIZE_MAX.
@@ -628,7 +647,9 @@ func (c *call) setxattr(dirfd, addr, name, value, size uint64, flags int, follow
 			got += n
 		}
 	}
-	return c.changeObject(dirfd, addr, follow, func(file int) error { return unix.Setxattr(procFD(file), key, data, flags) })
+	return c.changeObject(dirfd, addr, follow, func(folder int, name string) error {
+		return unix.Lsetxattr(procFD(folder)+"/"+name, key, data, flags)
+	})
 }
 
 func (c *call) removexattr(dirfd, addr, name uint64, follow bool) answer {
@@ -636,16 +657,19 @@ func (c *call) removexattr(dirfd, addr, name uint64, follow bool) answer {
 	if !ok {
 		return pass
 	}
-	return c.changeObject(dirfd, addr, follow, func(file int) error { return unix.Removexattr(procFD(file), key) })
+	return c.changeObject(dirfd, addr, follow, func(folder int, name string) error {
+		return unix.Lremovexattr(procFD(folder)+"/"+name, key)
+	})
 }
 
-// access answers whether the caller may write: the view is read-only, so the kernel would say no everywhere.
+// access answers whether the caller may write: the view is read-only, so the kernel says no everywhere.
 func (c *call) access(dirfd, addr uint64, mode uint32, flags int) answer {
 	path, ok := c.text(addr)
 	if !ok {
 		return pass
 	}
-	real, id, kind, ok := c.object(dirfd, path, flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+	follow := flags&unix.AT_SYMLINK_NOFOLLOW == 0
+	real, _, kind, ok := c.object(dirfd, path, follow)
 	if !ok || c.isPrivate(real) {
 		return pass
 	}
@@ -659,13 +683,10 @@ func (c *call) access(dirfd, addr uint64, mode uint32, flags int) answer {
 	case !d.Allowed:
 		return pass
 	}
-	file, err := c.openObject(real, id)
-	if errors.Is(err, unix.EROFS) {
-		return pass
+	// The file's own mode is looked at first; "read-only file system" says that it has nothing against it.
+	err := unix.Faccessat(unix.AT_FDCWD, real, mode, flags&unix.AT_EACCESS)
+	if err == unix.EROFS {
+		return answer{}
 	}
-	if err != nil {
-		return result(err)
-	}
-	defer unix.Close(file)
-	return result(unix.Faccessat(unix.AT_FDCWD, procFD(file), mode, flags&unix.AT_EACCESS))
+	return result(err)
 }

@@ -105,6 +105,7 @@ func filterRules(p Policy) []filterRule {
 	add(unix.SYS_OPENAT, ask, anyBit(2, openChanges))
 	add(unix.SYS_FACCESSAT, ask, anyBit(2, accessWrite))
 	add(unix.SYS_FACCESSAT2, ask, anyBit(2, accessWrite))
+	add(unix.SYS_UMASK, ask)
 	for _, call := range append(fileCalls, fileCallsHere...) {
 		add(call, ask)
 	}

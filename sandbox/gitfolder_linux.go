@@ -163,7 +163,6 @@ func (c *call) renameConfig(from, to *spot) answer {
 	if err != nil {
 		return result(err)
 	}
-	defer unix.Close(folder)
 	text, mode, err := readConfig(folder, from.name)
 	if err != nil {
 		return fail(unix.EPERM)

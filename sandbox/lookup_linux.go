@@ -26,7 +26,12 @@ func (sp *spot) path() string {
 	return sp.folder + "/" + sp.name
 }
 
-func (sp *spot) close() { unix.Close(sp.view) }
+func (sp *spot) close() {
+	if sp.view >= 0 {
+		unix.Close(sp.view)
+		sp.view = -1
+	}
+}
 
 func (sp *spot) is(kind uint32) bool { return sp.exists && sp.stat.Mode&unix.S_IFMT == kind }
 
@@ -35,83 +40,66 @@ const maxLinks = 40
 
 // spot resolves a path of the caller to a name in a folder, with the last element's link followed or not. It is not ok where
 // the kernel would fail too, and for what is no name in a folder ("/", ".", "..").
+//
+// The kernel walks the path for the supervisor as it would for the caller: both have one root and the same rights to look. Only
+// /proc/self means another process; what the policy decides about is where the walk ended.
 func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
-	base, ok := c.base(dirfd, path)
-	if !ok {
-		return sp, false
-	}
+	sp.view = -1
 	for range maxLinks {
 		trimmed := strings.TrimRight(path, "/")
-		slash := len(trimmed) < len(path)
 		i := strings.LastIndexByte(trimmed, '/')
 		dir, name := trimmed[:i+1], trimmed[i+1:]
 		if name == "" || name == "." || name == ".." || len(name) > 255 {
 			break
 		}
-		folder := base
-		if dir != "" {
-			var err error
-			folder, err = openat2(base, dir, unix.O_PATH|unix.O_DIRECTORY, 0, unix.RESOLVE_NO_MAGICLINKS)
-			if err != nil {
-				break
+		if dir == "" || dir[0] != '/' {
+			if sp.view >= 0 {
+				dir = procFD(sp.view) + "/" + dir
+			} else {
+				dir = c.base(dirfd) + "/" + dir
 			}
-			closeBase(base)
-		} else if base == unix.AT_FDCWD { // can't be: an absolute path has a folder
-			break
 		}
-		base = folder
-		sp = spot{view: folder, name: name, slash: slash}
-		switch err := unix.Fstatat(folder, name, &sp.stat, unix.AT_SYMLINK_NOFOLLOW); err {
+		view, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		sp.close()
+		if err != nil {
+			return sp, false
+		}
+		sp = spot{view: view, name: name, slash: len(trimmed) < len(path)}
+		switch err := unix.Fstatat(view, name, &sp.stat, unix.AT_SYMLINK_NOFOLLOW); err {
 		case nil:
 			sp.exists = true
 		case unix.ENOENT:
 		default:
-			closeBase(base)
+			sp.close()
 			return sp, false
 		}
-		if sp.is(unix.S_IFLNK) && (follow || slash) {
-			to, err := os.Readlink(procFD(folder) + "/" + name)
-			if err != nil || to == "" {
+		if sp.is(unix.S_IFLNK) && (follow || sp.slash) {
+			var buf [maxPath]byte
+			n, err := unix.Readlinkat(view, name, buf[:])
+			if err != nil || n == 0 || n == len(buf) {
 				break
 			}
-			if path = to; slash {
+			path = string(buf[:n])
+			if sp.slash {
 				path += "/"
-			}
-			if to[0] == '/' {
-				closeBase(base)
-				base = unix.AT_FDCWD
 			}
 			continue
 		}
-		if sp.folder, ok = realPath(folder); !ok {
+		if sp.folder, ok = realPath(view); !ok {
 			break
 		}
 		return sp, true
 	}
-	closeBase(base)
+	sp.close()
 	return sp, false
 }
 
-func closeBase(fd int) {
-	if fd != unix.AT_FDCWD {
-		unix.Close(fd)
+// base is what a relative path starts from.
+func (c *call) base(dirfd uint64) string {
+	if d := int(int32(dirfd)); d != unix.AT_FDCWD {
+		return c.proc("fd/" + strconv.Itoa(d))
 	}
-}
-
-// base opens what a path is relative to: nothing for an absolute path, for the command and the supervisor have one root.
-func (c *call) base(dirfd uint64, path string) (fd int, ok bool) {
-	if path == "" {
-		return -1, false
-	}
-	if path[0] == '/' {
-		return unix.AT_FDCWD, true
-	}
-	from := c.proc("cwd")
-	if d := int32(dirfd); d != unix.AT_FDCWD {
-		from = c.proc("fd/" + strconv.Itoa(int(d)))
-	}
-	fd, err := unix.Open(from, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	return fd, err == nil
+	return c.proc("cwd")
 }
 
 func (c *call) proc(name string) string { return "/proc/" + strconv.Itoa(c.tid) + "/" + name }
@@ -119,47 +107,61 @@ func (c *call) proc(name string) string { return "/proc/" + strconv.Itoa(c.tid) 
 // realPath gives the path of an open file, in the sandbox's view and on the host, which agree. It is not ok for a file that
 // was deleted or isn't in the view; a path that only looks real is found out when the folder is opened by it.
 func realPath(fd int) (string, bool) {
-	path, err := os.Readlink(procFD(fd))
-	return path, err == nil && strings.HasPrefix(path, "/")
+	var buf [maxPath]byte
+	n, err := unix.Readlink(procFD(fd), buf[:])
+	return string(buf[:max(n, 0)]), err == nil && n > 0 && n < len(buf) && buf[0] == '/'
 }
 
-// host opens the spot's folder on the host, and compares that it is the one the caller sees.
+// maxFolders is how many folders of the host are kept open. While one is, its number means no other.
+const maxFolders = 64
+
+// host gives the spot's folder on the host. It is the one the caller sees: the descriptors are kept by what they are, and a
+// new one is compared.
 func (c *call) host(sp *spot) (int, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(sp.view, &st); err != nil {
+		return -1, err
+	}
+	id := idOf(&st)
+	if fd, ok := c.folders[id]; ok {
+		return fd, nil
+	}
 	fd, err := c.openHeld(sp.folder)
 	if err != nil {
 		return -1, err
 	}
-	var view, host unix.Stat_t
-	if err := unix.Fstat(sp.view, &view); err == nil {
-		if err = unix.Fstat(fd, &host); err == nil && idOf(&view) == idOf(&host) {
-			return fd, nil
+	if err := unix.Fstat(fd, &st); err != nil || idOf(&st) != id {
+		unix.Close(fd)
+		return -1, unix.ESTALE
+	}
+	if len(c.folders) >= maxFolders {
+		for old, fd := range c.folders {
+			unix.Close(fd)
+			delete(c.folders, old)
 		}
 	}
-	unix.Close(fd)
-	return -1, unix.ESTALE
+	c.folders[id] = fd
+	return fd, nil
 }
 
 // object resolves a path to a file that exists, and gives its real path. An empty path is the file dirfd.
 func (c *call) object(dirfd uint64, path string, follow bool) (real string, id fileID, mode uint32, ok bool) {
-	var fd int
-	var err error
 	if n, isFD := c.descriptor(path); isFD && follow {
 		path, dirfd = "", uint64(n)
 	}
-	if path == "" {
-		fd, err = unix.Open(c.proc("fd/"+strconv.Itoa(int(int32(dirfd)))), unix.O_PATH|unix.O_CLOEXEC, 0)
-	} else {
-		base, isOK := c.base(dirfd, path)
-		if !isOK {
-			return "", id, 0, false
-		}
-		flags := unix.O_PATH
+	flags := unix.O_PATH | unix.O_CLOEXEC
+	switch {
+	case path == "":
+		path = c.proc("fd/" + strconv.Itoa(int(int32(dirfd))))
+	case path[0] != '/':
+		path = c.base(dirfd) + "/" + path
+		fallthrough
+	default:
 		if !follow {
 			flags |= unix.O_NOFOLLOW
 		}
-		fd, err = openat2(base, path, flags, 0, unix.RESOLVE_NO_MAGICLINKS)
-		closeBase(base)
 	}
+	fd, err := unix.Open(path, flags, 0)
 	if err != nil {
 		return "", id, 0, false
 	}

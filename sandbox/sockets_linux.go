@@ -247,7 +247,7 @@ func (c *call) bindPath(s socket, path string) answer {
 	if path[0] != '/' {
 		path = procFD(sp.view) + "/" + sp.name
 	}
-	mask := uint32(c.status("Umask:", 8))
+	mask := c.umask()
 	err := s.do(unix.SYS_BIND, unixAddress(path))
 	if err == nil {
 		err = unix.Fchmodat(sp.view, sp.name, 0o777&^mask, 0)

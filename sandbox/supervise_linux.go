@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +20,9 @@ import (
 // the caller writes into its memory meanwhile. A call that is forgotten here fails; none is let through. All processes of the
 // command have the same rights, so a process number that was reused between a call and its answer gains nothing.
 //
-// While the command runs, the supervisor is the only one in the sandbox that renames in granted folders, and does one change at
-// a time, so that what it decided on stays true until it is done.
+// It answers on one thread, and is the only one in the sandbox that renames in granted folders, so what it decided on stays true
+// until it is done; another program of the person's, or another session's sandbox, may still come between, so a file that was
+// opened is looked at once more.
 type supervisor struct {
 	policy   Policy
 	index    *index
@@ -30,7 +30,9 @@ type supervisor struct {
 	private  []string   // folders that the command changes by itself
 	nested   map[string]bool
 	listener int
-	change   sync.Mutex
+	folders  map[fileID]int // folders on the host that are open
+	umasks   umasks
+	buffer   [maxPath]byte // for what is read of the caller
 	// made are the Git folders that the command made: their settings are known to be harmless.
 	made map[fileID]bool
 }
@@ -45,7 +47,7 @@ type fileID struct{ device, inode uint64 }
 func idOf(st *unix.Stat_t) fileID { return fileID{uint64(st.Dev), st.Ino} }
 
 func newSupervisor(p Policy, todo plan) (*supervisor, error) {
-	s := &supervisor{policy: p, index: p.index(), nested: map[string]bool{}, made: map[fileID]bool{}}
+	s := &supervisor{policy: p, index: p.index(), nested: map[string]bool{}, made: map[fileID]bool{}, folders: map[fileID]int{}}
 	for i, path := range todo.Held {
 		s.held = append(s.held, heldRoot{path, fdHeld + i})
 	}
@@ -177,12 +179,14 @@ func (s *supervisor) serve(listener int) {
 	s.listener = listener
 	// Wakes the other side on the same processor, which is most of what an answer costs. Linux 6.6 or newer; else it is slower.
 	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	var n notification
 	for {
-		var n notification
+		n = notification{}
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
 		switch errno {
 		case 0:
 			c := &call{s, n.id, int(n.pid), n.data.args}
+			delete(s.umasks.changing, c.tid)
 			if a := s.handle(c, int(n.data.call)); !a.sent {
 				c.answer(a)
 			}
@@ -223,16 +227,15 @@ func (c *call) text(addr uint64) (string, bool) {
 	if addr == 0 {
 		return "", false
 	}
-	var buf [maxPath]byte
-	n, err := c.memory(addr, buf[:])
+	n, err := c.memory(addr, c.buffer[:])
 	if err != nil {
 		return "", false
 	}
-	end := bytes.IndexByte(buf[:n], 0)
+	end := bytes.IndexByte(c.buffer[:n], 0)
 	if end < 0 {
 		return "", false
 	}
-	return string(buf[:end]), true
+	return string(c.buffer[:end]), true
 }
 
 // memory reads up to len(buf) bytes of the caller's memory; fewer when the next page isn't mapped.
@@ -244,4 +247,35 @@ func (c *call) memory(addr uint64, buf []byte) (int, error) {
 		remote = append(remote, unix.RemoteIovec{Base: uintptr(addr) + uintptr(first), Len: len(buf) - first})
 	}
 	return unix.ProcessVMReadv(c.tid, local, remote, 0)
+}
+
+// umasks remembers the file mode masks of callers: reading one costs as much as the rest of a call. A caller's thread that
+// changes its mask is not remembered until its next call, when the change is done for sure.
+type umasks struct {
+	known    map[int]uint32
+	changing map[int]bool
+}
+
+func (u *umasks) changes(tid int) {
+	u.known = nil
+	if u.changing == nil {
+		u.changing = map[int]bool{}
+	}
+	u.changing[tid] = true
+}
+
+// umask gives the caller's file mode mask.
+func (c *call) umask() uint32 {
+	u := &c.umasks
+	if mask, ok := u.known[c.tid]; ok {
+		return mask
+	}
+	mask := uint32(c.status("Umask:", 8))
+	if len(u.changing) == 0 {
+		if u.known == nil || len(u.known) >= 256 { // numbers of processes are used again
+			u.known = map[int]uint32{}
+		}
+		u.known[c.tid] = mask
+	}
+	return mask
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// systemReads are the folders of the system and of software installed for everyone. What doesn't exist is left out.
+// systemReads are the folders of the system and of software installed for everyone. What doesn't exist is left out. On macOS not
+// all of /System: the home folders can also be reached below /System/Volumes/Data.
 var systemReads = map[string][]string{
 	"linux": {
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/nix/var/nix/profiles", "/gnu/store",
@@ -15,7 +16,7 @@ var systemReads = map[string][]string{
 		"/var/lib/texmf", "/sys/devices/system", "/sys/fs/cgroup",
 	},
 	"darwin": {
-		"/System", "/usr", "/bin", "/sbin", "/opt/homebrew", "/opt/local", "/nix/store", "/private/etc", "/private/var/db/timezone", "/private/var/select",
+		"/System/Library", "/System/Applications", "/System/Cryptexes", "/System/iOSSupport", "/System/Volumes/Preboot/Cryptexes", "/usr", "/bin", "/sbin", "/opt/homebrew", "/opt/local", "/nix/store", "/private/etc", "/private/var/db/timezone", "/private/var/select",
 		"/private/var/db/xcode_select_link", "/private/var/db/dyld", "/Library/Apple", "/Library/Frameworks", "/Library/Developer/CommandLineTools", "/Library/Fonts",
 		"/Library/Java", "/Library/Perl", "/Library/Ruby", "/Library/Filesystems/NetFSPlugins", "/Library/Preferences/Logging",
 	},
