@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -98,6 +99,9 @@ func (s *Server) endpoint(listeners []net.Listener, port int) *Endpoint {
 	e.replay = newReplay(e.stopping)
 	e.modern = e.handler(&mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
 	e.legacy = e.handler(&mcp.StreamableHTTPOptions{EventStore: e.replay, SessionTimeout: client.MaxAge})
+	s.mu.Lock()
+	s.endpoints = append(s.endpoints, e)
+	s.mu.Unlock()
 	return e
 }
 
@@ -167,6 +171,9 @@ func (e *Endpoint) Serve(ctx context.Context) error {
 		waiting--
 	}
 	e.stop(errStopping)
+	e.server.mu.Lock()
+	e.server.endpoints = slices.DeleteFunc(e.server.endpoints, func(other *Endpoint) bool { return other == e })
+	e.server.mu.Unlock()
 	patience, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	if srv.Shutdown(patience) != nil {
@@ -273,6 +280,17 @@ func (e *Endpoint) owns(clientID, id string) bool {
 	defer e.mu.Unlock()
 	s := e.sessions[id]
 	return s != nil && s.clientID == clientID
+}
+
+// drop ends the sessions of a client, and its streams with them.
+func (e *Endpoint) drop(clientID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.sessions {
+		if s.clientID == clientID {
+			go s.session.Close() // waits for its calls, which end
+		}
+	}
 }
 
 func (e *Endpoint) closeSessions(patience context.Context) {

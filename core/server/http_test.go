@@ -428,6 +428,41 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// A token that is revoked takes all with it: calls, streams, and sessions that another token of the same name can't have.
+func TestRevoke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		token := f.token("a")
+		e, web, _, stop := f.serveInMemory()
+		defer stop()
+		w := web(token)
+		headers := legacyHeaders(w.initialize("x"))
+		c := f.call("k")
+		var all sync.WaitGroup
+		all.Go(func() { w.post(callBody(1, "wait", `{"key":"k"}`), headers...) })
+		all.Go(func() { w.do(w.request(t.Context(), "GET", "", headers...)) })
+		<-c.started
+		synctest.Wait()
+		if err := f.tokens.Revoke("a"); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		if err := <-c.ended; err == nil {
+			t.Error("the call wasn't cancelled")
+		}
+		synctest.Wait()
+		e.mu.Lock()
+		if n := len(e.sessions); n != 0 {
+			t.Errorf("%d sessions are left", n)
+		}
+		e.mu.Unlock()
+		again := web(f.token("a"))
+		if resp, _ := again.post(callBody(2, "echo", "{}"), headers...); resp.StatusCode != 404 {
+			t.Errorf("the old session with a new token: %d", resp.StatusCode)
+		}
+	})
+}
+
 // DELETE ends the calls that run, at once.
 func TestDeleteEndsCalls(t *testing.T) {
 	f := newFixture(t)

@@ -57,8 +57,9 @@ type Options struct {
 type Server struct {
 	opts Options
 
-	mu     sync.Mutex
-	levels map[client.Level]*mcp.Server
+	mu        sync.Mutex
+	levels    map[client.Level]*mcp.Server
+	endpoints []*Endpoint
 }
 
 // New gives an endpoint that serves nothing yet.
@@ -69,10 +70,21 @@ func New(opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	s := &Server{opts: opts, levels: make(map[client.Level]*mcp.Server)}
 	if opts.Tokens != nil {
-		opts.Tokens.OnRevoke(opts.Sessions.EndClient)
+		opts.Tokens.OnRevoke(s.revoked)
 	}
-	return &Server{opts: opts, levels: make(map[client.Level]*mcp.Server)}, nil
+	return s, nil
+}
+
+// revoked ends all that hangs on a token that has gone or whose level is another one.
+func (s *Server) revoked(clientID string) {
+	s.opts.Sessions.EndClient(clientID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.endpoints {
+		e.drop(clientID)
+	}
 }
 
 // NewServer gives an MCP server for a level, still without tools, that says the right things about itself: no prompts or
