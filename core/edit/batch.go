@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 
 	"handrail/core/hint"
 )
@@ -17,119 +18,155 @@ type File struct {
 }
 
 // WriteAll changes several files, all or none: everything is on the disk before the first file is replaced, and if one
-// can't be, those before it are put back. If even that fails, the error names the file that holds the old content. A
-// process that is killed in between leaves some files new and some old, each whole.
-func WriteAll(root *os.Root, files []File, o Options) (results []Result, err error) {
-	type part struct {
-		file  File
-		place *place
-		key   lockKey
-		at    int
+// can't be, those before it are put back. If even that fails, the error (rollback_failed) names the files that hold the
+// old content, and what was kept for undo stays. A process that is killed in between leaves some files new and some old,
+// each whole. Results are in the order of files.
+func WriteAll(root *os.Root, files []File, o Options) ([]Result, error) {
+	g := group{root: root, options: o, results: make([]Result, len(files))}
+	defer g.close()
+	if err := g.find(files); err != nil {
+		return nil, err
 	}
-	parts := make([]part, len(files))
-	defer func() {
-		for _, p := range parts {
-			p.place.close() // those that became targets are closed by them
+	for i := range g.parts {
+		if err := g.prepare(&g.parts[i]); err != nil {
+			return nil, g.back(inFile(g.parts[i].file.Name, err))
 		}
-	}()
-	for i, f := range files {
-		if len(f.Hunks) > 0 {
-			err = checkHunks(f.Hunks)
+	}
+	for _, p := range g.parts {
+		if p.pending == nil {
+			continue
+		}
+		if err := p.pending.commit(); err != nil {
+			return nil, g.back(inFile(p.file.Name, err))
+		}
+	}
+	for _, p := range g.parts {
+		if p.pending == nil {
+			continue
+		}
+		if note := p.pending.finish(); note != "" {
+			r := &g.results[p.at]
+			r.Notes = append(r.Notes, note)
+		}
+	}
+	return g.results, nil
+}
+
+// group is the files of one WriteAll, in the order of their locks.
+type group struct {
+	root    *os.Root
+	options Options
+	parts   []part
+	results []Result
+}
+
+type part struct {
+	file    File
+	at      int // its place in the results
+	place   *place
+	key     lockKey
+	target  *target  // takes the place's place
+	pending *pending // nil where nothing is to be written
+	forget  func()
+}
+
+func (g *group) close() {
+	for _, p := range g.parts {
+		if p.target != nil {
+			p.target.close()
 		} else {
+			p.place.close()
+		}
+	}
+}
+
+// find finds all files before any is locked.
+func (g *group) find(files []File) error {
+	for i, f := range files {
+		err := checkHunks(f.Hunks)
+		if len(f.Hunks) == 0 {
 			err = checkContent(f.Name, f.Content)
 		}
 		if err != nil {
-			return nil, err
+			return inFile(f.Name, err)
 		}
-		p, err := find(root, f.Name, o, len(f.Hunks) == 0)
+		p, err := find(g.root, f.Name, g.options, len(f.Hunks) == 0)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		parts[i] = part{file: f, place: p, key: p.key(), at: i}
+		g.parts = append(g.parts, part{file: f, place: p, key: p.key(), at: i})
 	}
 	// Locks are taken in one order, so that two calls can't wait for each other.
-	slices.SortFunc(parts, func(a, b part) int {
+	slices.SortFunc(g.parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.key.parent.device, b.key.parent.device), cmp.Compare(a.key.parent.inode, b.key.parent.inode),
 			cmp.Compare(a.key.name, b.key.name))
 	})
-	for i := 1; i < len(parts); i++ {
-		if parts[i].key == parts[i-1].key {
-			return nil, hint.New("bad_hunk", shown(parts[i].place.name)+" is there twice").Then("name each file once")
+	for i := 1; i < len(g.parts); i++ {
+		if g.parts[i].key == g.parts[i-1].key {
+			return hint.New("bad_hunk", shown(g.parts[i].place.name)+" is there twice").Then("name each file once")
 		}
 	}
-	results = make([]Result, len(files))
-	var all []*pending
-	forget := func() {}
-	back := func(cause error) error {
-		var failed error
-		for _, p := range slices.Backward(all) {
-			failed = errors.Join(failed, p.rollback())
-		}
-		forget()
-		if failed != nil {
-			return hint.New("rollback_failed", "some files were changed and could not be put back: "+failed.Error()).Wrap(errors.Join(cause, failed))
-		}
-		return cause
+	return nil
+}
+
+// prepare locks a file, plans its change and writes it next to the file.
+func (g *group) prepare(p *part) error {
+	place := p.place
+	p.place = nil
+	t, err := place.acquire(g.root, g.options, hold(p.key))
+	if err != nil {
+		return err
 	}
-	for i := range parts {
-		p := &parts[i]
-		t, err := p.place.acquire(root, o, hold(p.key))
-		p.place = nil
-		if err != nil {
-			return nil, back(err)
+	p.target = t
+	var r Result
+	if len(p.file.Hunks) == 0 {
+		r, err = t.write(p.file.Content)
+	} else if err = t.load(); err == nil {
+		r, err = Apply(t.content, p.file.Hunks, g.options)
+	}
+	if err != nil {
+		return err
+	}
+	t.hash(&r)
+	if !r.Unchanged && !g.options.DryRun {
+		if p.pending, err = t.prepare(r.Text, t.like()); err != nil {
+			return err
 		}
-		defer t.close()
-		var r Result
-		if len(p.file.Hunks) > 0 {
-			if err = t.load(); err == nil {
-				r, err = Apply(t.content, p.file.Hunks, o)
-			}
-		} else {
-			r, err = t.write(p.file.Content)
+		if p.forget, err = t.keep(&r); err != nil {
+			return err
 		}
-		if err != nil {
-			return nil, back(err)
-		}
-		if !r.Unchanged {
-			r.OldHash, r.Hash = "", hashOf(r.Text)
-			if t.file != nil {
-				r.OldHash = hashOf(t.content)
-			}
-		}
-		if r.Unchanged || o.DryRun {
-			results[p.at] = t.complete(r)
+	}
+	g.results[p.at] = t.complete(r)
+	return nil
+}
+
+// back puts everything back.
+func (g *group) back(cause error) error {
+	var failed []string
+	errs := []error{cause}
+	for _, p := range slices.Backward(g.parts) {
+		if p.pending == nil {
 			continue
 		}
-		like := model{}
-		if t.file != nil {
-			like = model{file: t.file, perm: t.was.perm, owner: &t.was}
-		}
-		q, err := t.prepare(r.Text, like)
-		if err != nil {
-			return nil, back(err)
-		}
-		all = append(all, q)
-		out, err := t.keep(&r)
-		if err != nil {
-			return nil, back(err)
-		}
-		before := forget
-		forget = func() { out(); before() }
-		results[p.at] = t.complete(r)
-	}
-	for _, p := range all {
-		if err := p.commit(); err != nil {
-			return nil, back(err)
+		if err := p.pending.rollback(); err != nil {
+			failed, errs = append(failed, err.Error()), append(errs, err)
 		}
 	}
-	for _, p := range all {
-		if note := p.finish(); note != "" {
-			for i := range results {
-				if results[i].Name == p.t.name {
-					results[i].Notes = append(results[i].Notes, note)
-				}
-			}
+	if failed != nil {
+		return hint.New("rollback_failed", "some files were changed and could not be put back: "+strings.Join(failed, "; ")).
+			Wrap(errors.Join(errs...))
+	}
+	for _, p := range g.parts {
+		if p.forget != nil {
+			p.forget()
 		}
 	}
-	return results, nil
+	return cause
+}
+
+// inFile says in an error which file of several it is about.
+func inFile(name string, err error) error {
+	h := *hint.Of(err)
+	h.What = "in " + shown(name) + ": " + h.What
+	return &h
 }

@@ -75,17 +75,15 @@ func (t *target) prepare(content []byte, like model) (p *pending, err error) {
 		return p, err
 	}
 	name := tempPrefix + rand.Text() + ".tmp"
-	perm := uint32(0o644)
-	if like.file != nil {
-		perm = 0o600
+	perm := uint32(0o600)
+	if like == (model{}) {
+		perm = 0o644
 	}
 	if p.temp, err = p.dir.create(name, perm); err != nil {
 		return p, err
 	}
 	p.tempName = name
-	if err := lockFile(p.temp); err != nil {
-		return p, err
-	}
+	lockFile(p.temp) // for sweep; a network disk may have no locks
 	if err := t.options.at("write"); err != nil {
 		return p, err
 	}
@@ -214,7 +212,8 @@ func (p *pending) commitNew() error {
 	if err := p.dir.link(p.tempName, p.t.base); err != nil {
 		return err
 	}
-	return p.dir.remove(p.tempName)
+	p.dir.remove(p.tempName) // else sweep does
+	return nil
 }
 
 // unchanged reports whether the file that name stands for is the one that was read, as far as a stat can tell.
@@ -275,12 +274,21 @@ func (p *pending) checkFolder() error {
 // takeBack undoes a commit that exchanged. If even that fails, the old file is kept and the error says under which name.
 func (p *pending) takeBack() error {
 	if err := p.dir.exchange(p.tempName, p.t.base); err != nil {
-		kept := p.tempName
+		kept := p.t.keepAside(p.dir, p.tempName)
 		p.done, p.exchanged, p.tempName = true, false, ""
 		return problem("putting back (the old file is kept as "+kept+")", p.t.name, err)
 	}
 	p.exchanged, p.done = false, false
 	return nil
+}
+
+// keepAside gives a temporary file a name that lasts.
+func (t *target) keepAside(d folder, temp string) string {
+	kept := t.base + ".kept-" + strings.ToLower(rand.Text()[:6])
+	if d.renameNew(temp, kept) != nil && d.link(temp, kept) != nil {
+		return temp
+	}
+	return kept
 }
 
 // finish makes the replacement last and lets the old file go. The note says what didn't work; the file is replaced

@@ -166,7 +166,7 @@ func WriteCopy(root *os.Root, name, content string, o Options) (Result, error) {
 	}
 	if !o.Overwrite {
 		return Result{}, hint.New("exists", shown(p.name)+" exists").
-			Then("pass overwrite=true: " + shown(CopyName(p.name)) + " beside it is written, and it stays as it is")
+			Then("pass overwrite=true to write the working copy " + shown(CopyName(p.name)) + "; the file itself is not changed")
 	}
 	c, err := openCopy(root, p, o)
 	if err != nil {

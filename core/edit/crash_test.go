@@ -77,7 +77,7 @@ func childLoop(dir string) {
 func TestKilled(t *testing.T) {
 	root, dir := scratch(t, map[string]string{"f": strings.Repeat("a", block)})
 	left := 0
-	for i := range 40 {
+	for i := range 20 {
 		cmd := child(t, "loop", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

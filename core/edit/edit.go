@@ -15,8 +15,8 @@
 // Edits of one file in this process wait for each other. What was replaced can be kept in an [Undo].
 //
 // Every error is a [hint.Hint]. Codes besides those of [Apply]: not_found, bad_path, outside, is_link_outside, is_link,
-// link_loop (the name); exists, hard_link, not_regular, read_only, denied, no_space, stale, no_undo (the file);
-// unsupported (the system).
+// link_loop (the name); exists, hard_link, not_regular, not_a_folder, read_only, denied, no_space, stale, no_undo,
+// rollback_failed (the file); unsupported, failed (the system).
 //
 // Not kept: the file's inode number, its creation date on Linux, set-id bits (any write takes those away), inode flags
 // set with chattr.
@@ -158,10 +158,9 @@ func (t *target) write(content string) (Result, error) {
 	r := describe(before, text, replaced(before, text))
 	r.Text, r.Encoding, r.Notes = encode(text, mark, enc), enc, notes
 	if bytes.Equal(r.Text, t.content) {
-		r.Unchanged = true
-		r.OldHash = hashOf(t.content)
-		r.Hash, r.Name, r.Notes = r.OldHash, t.name, t.notes
-		return r, nil
+		r.Unchanged, r.Notes = true, nil
+		t.hash(&r)
+		return t.complete(r), nil
 	}
 	r.Replaced = 1
 	return r, nil
@@ -172,31 +171,41 @@ func existsNow(name string) error {
 }
 
 // replace puts r.Text in the file's place and completes the result.
-func (t *target) replace(r Result) (Result, error) {
-	like := model{}
-	if t.file != nil {
-		like = model{file: t.file, perm: t.was.perm, owner: &t.was}
+func (t *target) replace(r Result) (Result, error) { return t.put(r, t.like()) }
+
+// like is what the new file is modelled on: the old one.
+func (t *target) like() model {
+	if t.file == nil {
+		return model{}
 	}
-	return t.put(r, like)
+	return model{file: t.file, perm: t.was.perm, owner: &t.was}
+}
+
+// hash fills in the hashes of a result.
+func (t *target) hash(r *Result) {
+	r.Hash = hashOf(r.Text)
+	if t.file != nil {
+		r.OldHash = hashOf(t.content)
+	}
 }
 
 func (t *target) put(r Result, like model) (Result, error) {
-	hashes := make(chan struct{})
-	go func() { // hashing takes as long as writing
-		defer close(hashes)
-		if r.Hash = hashOf(r.Text); t.file != nil {
-			r.OldHash = hashOf(t.content)
-		}
+	hashed := make(chan struct{})
+	go func() { // it takes as long as writing
+		defer close(hashed)
+		t.hash(&r)
 	}()
-	finish := func() { <-hashes }
-	if t.options.DryRun {
-		finish()
-		return t.complete(r), nil
+	var p *pending
+	var err error
+	if !t.options.DryRun {
+		p, err = t.prepare(r.Text, like)
 	}
-	p, err := t.prepare(r.Text, like)
-	finish()
+	<-hashed
 	if err != nil {
 		return Result{}, err
+	}
+	if t.options.DryRun {
+		return t.complete(r), nil
 	}
 	defer p.abandon()
 	forget, err := t.keep(&r)

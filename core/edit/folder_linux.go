@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange lets two names change places in one step, renameat2(2). It fails with errNoExchange where the file system
-// can't.
+// exchange lets two names change places in one step, renameat2(2). It fails with errors.ErrUnsupported where the
+// file system can't.
 func (d folder) exchange(a, b string) error {
 	return d.renameat2(a, b, unix.RENAME_EXCHANGE)
 }
@@ -70,12 +70,17 @@ func keepAttributes(from, to *os.File, perm uint32) error {
 	}
 	for name, value := range have {
 		err := unix.Fsetxattr(int(to.Fd()), name, value, 0)
-		if err != nil && (strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.")) {
+		if err != nil && chosen(name) {
 			return fmt.Errorf("keeping attribute %s: %w", name, err)
 		}
 	}
 	runtime.KeepAlive(to)
 	return chmod(to, perm)
+}
+
+// chosen reports attributes that people and their programs set.
+func chosen(name string) bool {
+	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_")
 }
 
 // attributes reads the extended attributes of a file.
@@ -96,7 +101,7 @@ func attributes(f *os.File) (map[string][]byte, error) {
 			continue
 		}
 		value, err := grown(func(b []byte) (int, error) { return unix.Fgetxattr(fd, name, b) })
-		if err != nil && !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "system.posix_acl_") {
+		if err != nil && !chosen(name) {
 			continue
 		}
 		if err != nil {

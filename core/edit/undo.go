@@ -306,7 +306,7 @@ func (t *target) delete() (Result, error) {
 		}
 		if err != nil {
 			if back := t.dir.link(aside, t.base); back != nil {
-				return Result{}, problem("putting back (it is kept as "+aside+")", t.name, back)
+				return Result{}, problem("putting back (it is kept as "+t.keepAside(t.dir, aside)+")", t.name, back)
 			}
 		}
 		err = errors.Join(err, t.dir.remove(aside))

@@ -175,7 +175,7 @@ func TestWriteAll(t *testing.T) {
 	_, err := WriteAll(root, []File{{Name: "a", Hunks: str("1", "2")}, {Name: "l", Hunks: str("1", "3")}}, Options{})
 	wantError(t, err, "bad_hunk", []string{"twice"})
 	_, err = WriteAll(root, []File{{Name: "new", Content: "x"}, {Name: "a", Hunks: str("zzz", "3")}}, Options{})
-	wantError(t, err, "not_found", nil)
+	wantError(t, err, "not_found", []string{"in a:"})
 	wantTree(t, dir, map[string]string{"a": "1\n", "l": "-> a"})
 }
 
@@ -195,7 +195,7 @@ func TestRollbackFails(t *testing.T) {
 		return nil
 	}}
 	_, err := WriteAll(root, []File{{Name: "d/a", Hunks: str("1", "x")}, {Name: "d/b", Hunks: str("2", "y")}}, o)
-	wantError(t, err, "rollback_failed", []string{tempPrefix, "d/a"})
+	wantError(t, err, "rollback_failed", []string{"a.kept-", "d/a"})
 	kept := ""
 	for name, content := range tree(t, dir) {
 		if content == "1\n" {
