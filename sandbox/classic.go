@@ -31,6 +31,8 @@ func (m Machine) classicCloses() []string {
 func (x *index) decideClassic(op Op, path, folded string) Decision {
 	m := x.policy.machine
 	switch {
+	case op == Delete && x.roots[path] && path != m.Workspace:
+		return Decision{Rule: "the session's own folder stays"}
 	case m.Temp != "" && within(m.Temp, path), m.Caches != "" && within(m.Caches, path):
 		return Decision{Allowed: true, Rule: "the session's own folder"}
 	case within(m.Workspace, path):

@@ -96,7 +96,13 @@ func (p Policy) index() *index {
 	for _, s := range m.toolRoots() {
 		x.reads[s] = "installed tools may be read"
 	}
+	if m.Executable != "" {
+		x.reads[m.Executable] = "Handrail's own program may be read"
+	}
 	x.open(x.reads, m.Workspace, "the workspace may be read")
+	for _, own := range []string{m.Temp, m.Caches} {
+		x.open(x.reads, own, "the session's own folder")
+	}
 	for _, place := range p.reads {
 		x.open(x.reads, place.Path, "look grant on "+m.short(place.Path))
 		x.files[place.Path] = place.File
@@ -114,7 +120,6 @@ func (p Policy) index() *index {
 		x.files[place.Path] = place.File
 	}
 	for _, own := range []string{m.Temp, m.Caches} {
-		x.open(x.reads, own, "the session's own folder")
 		x.open(x.writes, own, "the session's own folder")
 	}
 	for _, name := range p.names {
@@ -138,8 +143,9 @@ func (x *index) open(to map[string]string, path, rule string) {
 func (x *index) close(in map[string]string, path, rule string) {
 	path = fold(path)
 	in[path] = rule
-	for dir := filepath.Dir(path); len(dir) > 1; dir = filepath.Dir(dir) {
-		x.above[dir] = rule
+	for path != "/" {
+		path = filepath.Dir(path)
+		x.above[path] = rule
 	}
 }
 
@@ -154,7 +160,7 @@ func (m Machine) short(path string) string {
 // find gives the rule of path's nearest ancestor, or itself, in the map.
 func find(in map[string]string, path string) (at, rule string, ok bool) {
 	for at = path; ; at = filepath.Dir(at) {
-		if rule, ok = in[at]; ok || at == "/" || at == "." {
+		if rule, ok = in[at]; ok || at == "/" || at == "." || at == "" {
 			return at, rule, ok
 		}
 	}
@@ -182,8 +188,10 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 		return Decision{Rule: "no absolute and clean path"}
 	}
 	folded := fold(path)
-	if _, rule, ok := find(x.closed, folded); ok {
-		return Decision{Rule: rule + " stays closed"}
+	for _, name := range []string{folded, strings.TrimPrefix(folded, fold(dataVolume))} { // macOS has two names for one folder
+		if _, rule, ok := find(x.closed, name); ok {
+			return Decision{Rule: rule + " stays closed"}
+		}
 	}
 	if op == Read {
 		return x.decideRead(path)

@@ -1,0 +1,319 @@
+package sandbox
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"handrail/sandbox/sbpl"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// mac is a Mac that exists nowhere.
+var mac = Machine{
+	System: "darwin", Home: "/Users/anna", State: "/Users/anna/Library/Application Support/Handrail", Workspace: "/Users/anna/Handrail",
+	Temp: "/private/var/folders/zz/T/handrail-1", Caches: "/Users/anna/Library/Caches/Handrail/1", Port: 7437,
+	Path: []string{"/opt/homebrew/bin", "/usr/bin", "/bin", "/Users/anna/.cargo/bin", "/Users/anna/bin"}, Executable: "/Applications/Handrail.app/Contents/MacOS/handrail",
+	Secrets: []string{"/Users/anna/Handrail/notes/private.txt"}, Developer: "/Library/Developer/CommandLineTools",
+	SSHAgent: "/private/tmp/com.apple.launchd.x/Listeners", Docker: "/Users/anna/.docker/run/docker.sock",
+}
+
+func at(path string) Place { return Place{Path: path, Device: 1, Inode: 2} }
+
+var macPolicies = []struct {
+	name   string
+	policy Policy
+}{
+	{"guarded", Guarded(mac)},
+	{"granted", Guarded(mac).AllowRead(at("/Users/anna/Documents/taxes")).AllowWrite(at("/Users/anna/Handrail/site"), at("/Users/anna/Handrail/notes"),
+		Place{Path: "/Users/anna/Handrail/todo.txt", Device: 1, Inode: 3, File: true}).AllowProtected("/Users/anna/Handrail/site/.vscode/settings.json")},
+	{"network", Guarded(mac).AllowWrite(at("/Users/anna/Handrail/site")).AllowNetwork()},
+	{"permissions", Guarded(mac).AllowNetwork().AllowLoopback().AllowSSHAgent().AllowDocker().AllowBrowserTest().AllowXcode()},
+	{"loopback", Guarded(mac).AllowLoopback()},
+	{"readonly", ReadOnly(mac).AllowWrite(at("/Users/anna/Handrail/site"))},
+	{"classic", Classic(mac)},
+}
+
+func parse(t testing.TB, p Policy) *sbpl.Profile {
+	t.Helper()
+	text, params, err := p.SBPL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, param := range params {
+		if old, ok := values[param.Name]; ok {
+			t.Fatalf("two values for %s: %q, %q", param.Name, old, param.Value)
+		}
+		values[param.Name] = param.Value
+	}
+	profile, err := sbpl.Parse(text, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profile
+}
+
+func TestSBPLGolden(t *testing.T) {
+	for _, c := range macPolicies {
+		t.Run(c.name, func(t *testing.T) {
+			text, params, err := c.policy.SBPL()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range params {
+				text += fmt.Sprintf("; -D %s=%s\n", p.Name, p.Value)
+			}
+			if c.name == "network" || c.name == "loopback" {
+				return // parts of "permissions"
+			}
+			file := filepath.Join("testdata", c.name+".sb")
+			if *update {
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text != string(want) {
+				t.Errorf("%s differs; run the test with -update and read the change", file)
+			}
+			for i, line := range strings.Split(text, "\n") {
+				for n, str := range strings.Split(line, `"`) {
+					if n%2 == 1 && len(str) > 255 {
+						t.Errorf("line %d has a string of %d bytes", i+1, len(str))
+					}
+				}
+			}
+			if strings.Contains(strings.Split(text, "; -D ")[0], "anna") {
+				t.Error("a path of the computer stands in the text")
+			}
+		})
+	}
+}
+
+// What Seatbelt calls the operations. Reading is also asked for as running.
+var seatbeltOps = map[Op][]string{
+	Read:       {"file-read-data", "file-read-metadata", "file-map-executable", "process-exec"},
+	Write:      {"file-write-data"},
+	Create:     {"file-write-create"},
+	Delete:     {"file-write-unlink"},
+	Attributes: {"file-write-mode", "file-write-times", "file-write-owner", "file-write-xattr", "file-write-flags"},
+}
+
+var macPaths = []string{
+	"/", "/Users", "/Users/anna", "/Users/anna/Documents/letter.txt", "/Users/anna/Documents/taxes/2024.pdf", "/Users/anna/Documents/taxes",
+	"/Users/anna/Handrail", "/Users/anna/Handrail/x", "/Users/anna/Handrail/site", "/Users/anna/Handrail/site/index.html", "/Users/anna/Handrail/site2/index.html",
+	"/Users/anna/Handrail/todo.txt", "/Users/anna/Handrail/todo.txt/x", "/Users/anna/Handrail/notes/private.txt", "/Users/anna/Handrail/notes", "/Users/anna/Handrail/notes/a",
+	"/Users/anna/Handrail/site/.git", "/Users/anna/Handrail/site/.git/HEAD", "/Users/anna/Handrail/site/.git/config", "/Users/anna/Handrail/site/.git/config.lock",
+	"/Users/anna/Handrail/site/.git/hooks", "/Users/anna/Handrail/site/.git/hooks/pre-commit", "/Users/anna/Handrail/site/.git/hooks/pre-commit.sample",
+	"/Users/anna/Handrail/site/.git/refs/heads/config", "/Users/anna/Handrail/site/.git/refs/heads/hooks", "/Users/anna/Handrail/site/.git/modules/a/config", "/Users/anna/Handrail/site/.git/modules/a/hooks/x",
+	"/Users/anna/Handrail/site/.git/modules/a/HEAD", "/Users/anna/Handrail/site/.git/objects/ab/cd", "/Users/anna/Handrail/site/.git/refs/heads/.vscode", "/Users/anna/Handrail/site/.git/worktrees/w/commondir",
+	"/Users/anna/Handrail/site/bare.git/config", "/Users/anna/Handrail/site/bare.git/HEAD", "/Users/anna/Handrail/site/bare.git",
+	"/Users/anna/Handrail/site/.GIT/Config", "/Users/anna/Handrail/site/.git/Hooks/x", "/Users/anna/Handrail/site/deep/er/.git/config",
+	"/Users/anna/Handrail/site/.vscode", "/Users/anna/Handrail/site/.vscode/settings.json", "/Users/anna/Handrail/site/.vscode/tasks.json", "/Users/anna/Handrail/site/.vscodex", "/Users/anna/Handrail/site/x.vscode",
+	"/Users/anna/Handrail/site/.bashrc", "/Users/anna/Handrail/site/.BashRC", "/Users/anna/Handrail/site/.ba\u017fhrc", "/Users/anna/Handrail/site/.gitcon\ufb01g", "/Users/anna/Handrail/site/.\u212ashrc",
+	"/Users/anna/Handrail/site/.claude", "/Users/anna/Handrail/site/.claude/commands/x", "/Users/anna/Handrail/site/.claude/settings.local.json", "/Users/anna/Handrail/site/.claude/other",
+	"/Users/anna/Handrail/site/commondir", "/Users/anna/Handrail/site/x/commondir/y", "/Users/anna/Handrail/site/.mcp.json", "/Users/anna/Handrail/site/opencode.json", "/Users/anna/Handrail/site/.envrc",
+	"/Users/anna/.ssh/id_ed25519", "/Users/anna/.ssh", "/Users/anna/.zshrc", "/Users/anna/Library/Keychains/login.keychain-db", "/Users/anna/Library/Application Support/Handrail/tokens",
+	"/Users/anna/Library/Application Support", "/Users/anna/Library/LaunchAgents/x.plist", "/Users/anna/.cargo/bin/rg", "/Users/anna/.cargo/credentials.toml", "/Users/anna/bin/x", "/Users/anna/.nvm/versions/node",
+	"/System/Library/Frameworks/x", "/System/Volumes/Data/Users/anna/.ssh/id", "/System/Volumes/Data/Users/anna/Handrail/x", "/usr/bin/git", "/usr/local/bin/x", "/opt/homebrew/bin/rg", "/bin/sh",
+	"/private/etc/hosts", "/private/etc/master.passwd", "/private/etc/ssh/ssh_host_rsa_key", "/private/var/root/x", "/private/tmp/x", "/Library/LaunchDaemons/x", "/Library/Fonts/x.ttf", "/Applications/Other.app",
+	"/private/var/folders/zz/T/handrail-1", "/private/var/folders/zz/T/handrail-1/x", "/private/var/folders/zz/T/handrail-1/.git/config", "/private/var/folders/zz/T/handrail-2/x",
+	"/Users/anna/Library/Caches/Handrail/1/npm/x", "/Users/anna/Library/Caches/other", "/Applications/Handrail.app/Contents/MacOS/handrail", "/dev/null", "/dev/zero", "/dev/disk0", "/dev/urandom",
+	"/Volumes/Disk/x", "/Users/bob/x",
+}
+
+// The printed profile and Decide must agree, under both precedences. What Seatbelt can't say, or Decide doesn't, stands here.
+func TestSBPLAgreesWithDecide(t *testing.T) {
+	n := 0
+	for _, c := range macPolicies {
+		profile := parse(t, c.policy)
+		for _, path := range macPaths {
+			for op := Read; op <= Attributes; op++ {
+				want := c.policy.Decide(op, path)
+				for _, name := range seatbeltOps[op] {
+					got, rule, err := profile.Decide(sbpl.Request{Op: name, Path: path})
+					if err != nil {
+						t.Errorf("%s: %v", c.name, err)
+						continue
+					}
+					n++
+					switch {
+					case name == "file-read-metadata" && got && !want.Allowed:
+						continue // folders on the way may be looked up
+					case path == "/" && op == Read:
+						continue // the dynamic linker lists it
+					case strings.HasPrefix(path, "/dev/") && (name == "file-map-executable" || name == "process-exec" || op != Write && op != Read):
+						continue // devices are opened, nothing else
+					}
+					if got != want.Allowed {
+						t.Errorf("%s: %s %s: the profile says %v (%v), Decide %v (%s)", c.name, name, path, got, rule, want.Allowed, want.Rule)
+					}
+				}
+			}
+		}
+	}
+	if n < 1000 {
+		t.Fatalf("only %d answers were compared", n)
+	}
+	t.Logf("%d answers compared", n)
+}
+
+func TestSBPLNetwork(t *testing.T) {
+	for _, c := range []struct {
+		policy string
+		r      sbpl.Request
+		want   bool
+	}{
+		{"guarded", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 443}, false},
+		{"guarded", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 80}, false},
+		{"guarded", sbpl.Request{Op: "network-bind", Host: "localhost", Port: 3000}, false},
+		{"guarded", sbpl.Request{Op: "network-outbound", Path: "/private/var/run/mDNSResponder"}, false},
+		{"guarded", sbpl.Request{Op: "network-outbound", Path: mac.Temp + "/s"}, true},
+		{"guarded", sbpl.Request{Op: "network-outbound", Path: mac.Workspace + "/s"}, false},
+		{"guarded", sbpl.Request{Op: "network-outbound", Path: mac.SSHAgent}, false},
+		{"network", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 443}, true},
+		{"network", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 7437}, false},
+		{"network", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 80}, false},
+		{"network", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"network", sbpl.Request{Op: "network-inbound", Host: "localhost", Port: 80}, false},
+		{"network", sbpl.Request{Op: "network-outbound", Path: "/private/var/run/mDNSResponder"}, true},
+		{"network", sbpl.Request{Op: "network-outbound", Path: "/var/run/docker.sock"}, false},
+		{"network", sbpl.Request{Op: "mach-lookup", Name: "com.apple.SecurityServer"}, false},
+		{"network", sbpl.Request{Op: "mach-lookup", Name: "com.apple.trustd.agent"}, true},
+		{"guarded", sbpl.Request{Op: "mach-lookup", Name: "com.apple.trustd.agent"}, false},
+		{"loopback", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 80}, true},
+		{"loopback", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 80}, false},
+		{"loopback", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"loopback", sbpl.Request{Op: "network-bind", Host: "localhost", Port: 3000}, true},
+		{"permissions", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 80}, true},
+		{"permissions", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"permissions", sbpl.Request{Op: "network-outbound", Path: mac.SSHAgent}, true},
+		{"permissions", sbpl.Request{Op: "network-outbound", Path: mac.Docker}, true},
+		{"permissions", sbpl.Request{Op: "network-outbound", Path: mac.SSHAgent + "x"}, false},
+		{"readonly", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 443}, false},
+		{"readonly", sbpl.Request{Op: "network-outbound", Path: mac.Temp + "/s"}, false},
+		{"classic", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 443}, true},
+		{"classic", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"classic", sbpl.Request{Op: "network-outbound", Path: mac.State + "/socket"}, false},
+		// What opens a way out of a sandbox elsewhere.
+		{"permissions", sbpl.Request{Op: "lsopen"}, false},
+		{"permissions", sbpl.Request{Op: "appleevent-send", Name: "com.apple.finder"}, false},
+		{"permissions", sbpl.Request{Op: "job-creation"}, false},
+		{"permissions", sbpl.Request{Op: "mach-lookup", Name: "com.apple.pasteboard.1"}, false},
+		{"permissions", sbpl.Request{Op: "mach-lookup", Name: "com.apple.securityd.xpc"}, false},
+		{"permissions", sbpl.Request{Op: "mach-lookup", Name: "com.apple.windowserver.active"}, false},
+		{"permissions", sbpl.Request{Op: "mach-lookup", Name: "com.apple.coreservices.launchservicesd"}, false},
+		{"permissions", sbpl.Request{Op: "file-link", Path: mac.Workspace + "/x"}, false},
+		{"guarded", sbpl.Request{Op: "signal", Outside: true}, false},
+		{"guarded", sbpl.Request{Op: "signal"}, true},
+		{"guarded", sbpl.Request{Op: "mach-priv-task-port", Outside: true}, false},
+		{"guarded", sbpl.Request{Op: "file-read-data", Path: "/dev/ttys003"}, false},
+		{"guarded", sbpl.Request{Op: "process-fork"}, true},
+	} {
+		var policy Policy
+		for _, p := range macPolicies {
+			if p.name == c.policy {
+				policy = p.policy
+			}
+		}
+		got, rule, err := parse(t, policy).Decide(c.r)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %+v: %v (%v), %v; want %v", c.policy, c.r, got, rule, err, c.want)
+		}
+	}
+}
+
+// A second reader for the quoting: a Scheme in which the forms are procedures.
+func TestSBPLReadByScheme(t *testing.T) {
+	scheme, err := exec.LookPath("tinyscheme")
+	if err != nil {
+		if os.Getenv("CI") == "" {
+			t.Log("tinyscheme is not installed; the other reader has read every profile")
+		} else {
+			t.Error("tinyscheme is not installed")
+		}
+		return
+	}
+	for _, c := range macPolicies {
+		text, params, err := c.policy.SBPL()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Every word is a symbol, every list is quoted: what is counted is whether the text is well-formed Scheme.
+		dir := t.TempDir()
+		file := filepath.Join(dir, "profile.scm")
+		var b strings.Builder
+		b.WriteString("(define rules 0) (define params '())\n(define (param x) x)\n")
+		for _, p := range params {
+			fmt.Fprintf(&b, "(set! params (cons %q params))\n", p.Name)
+		}
+		b.WriteString("(macro (version form) 0) (macro (allow form) '(set! rules (+ rules 1))) (macro (deny form) '(set! rules (+ rules 1)))\n")
+		b.WriteString(strings.ReplaceAll(text, `#"`, `"`)) // Apple's own notation for a raw string
+		b.WriteString("\n(display rules)\n")
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(scheme, file).CombinedOutput()
+		want := strings.Count(text, "\n(allow ") + strings.Count(text, "\n(deny ")
+		if err != nil || strings.TrimSpace(string(out)) != fmt.Sprint(want) {
+			t.Errorf("%s: tinyscheme reads %q (%v), want %d rules", c.name, out, err, want)
+		}
+	}
+}
+
+// No name can become a rule: whatever the folder is called, nothing outside it is opened, and the text stays the same.
+func FuzzSBPLNames(f *testing.F) {
+	for _, name := range []string{"site", `my "odd" (x)`, `a") (allow default) ("`, `a\`, "a;b", "a[b/c]d", `#"`, "ก ข", "a\nb", "..", "a/../..", "$(x)", "-D", "{0}", "\xff"} {
+		f.Add(name)
+	}
+	number := regexp.MustCompile("_[0-9]+")
+	shape := func(text string) string { // the rules, whatever the parameters' order
+		lines := strings.Split(number.ReplaceAllString(text, "_"), "\n")
+		slices.Sort(lines)
+		return strings.Join(lines, "\n")
+	}
+	plain, _, err := Guarded(mac).AllowWrite(at("/Users/anna/Handrail/site")).SBPL()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		place := at("/Users/anna/Handrail/" + name)
+		p := Guarded(mac).AllowWrite(place)
+		text, params, err := p.SBPL()
+		if err != nil {
+			return // refused
+		}
+		if !strings.Contains(name, "/") && place.Path != "/Users/anna/Handrail/notes" && shape(text) != shape(plain) {
+			t.Fatalf("the name %q changed the rules", name)
+		}
+		values := map[string]string{}
+		for _, param := range params {
+			values[param.Name] = param.Value
+		}
+		profile, err := sbpl.Parse(text, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/Users/anna/x", "/Users/anna/.ssh/id", "/etc/x", "/Users/anna/Handrail/other/x"} {
+			allowed, rule, err := profile.Decide(sbpl.Request{Op: "file-write-data", Path: path})
+			if err != nil && !errors.Is(err, sbpl.ErrAmbiguous) {
+				t.Fatal(err)
+			}
+			if (allowed || err != nil) && !within(place.Path, path) {
+				t.Fatalf("with a folder called %q, %s can be written: %v %v", name, path, rule, err)
+			}
+		}
+	})
+}
