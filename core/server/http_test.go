@@ -238,6 +238,23 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%s: %d %.200s", c.name, resp.StatusCode, text)
 		}
 	}
+	for _, c := range []struct {
+		header, value string
+		status        int
+	}{
+		{"Accept", "application/json", 400}, // so whoever gets a keep-alive can read it
+		{"Accept", "", 400},
+		{"Content-Type", "text/plain", 415},
+		{"Content-Encoding", "gzip", 400}, // the body isn't unpacked: it is no message
+	} {
+		body := initializeBody("x")
+		if c.header == "Content-Encoding" {
+			body = "\x1f\x8b\x08\x00"
+		}
+		if resp, text := w.post(body, c.header, c.value); resp.StatusCode != c.status {
+			t.Errorf("%s %q: %d %s", c.header, c.value, resp.StatusCode, text)
+		}
+	}
 	// Without a length, in chunks.
 	req := w.request(t.Context(), "POST", "")
 	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(big)), -1

@@ -12,7 +12,9 @@ build=$root/build/conformance
 mkdir -p "$build"
 cp "$here/package.json" "$here/client.mjs" "$build/"
 [ -x "$build/node_modules/node/bin/node" ] && cmp -s "$here/package.json" "$build/installed.json" || {
-	(cd "$build" && npm install --no-package-lock --no-audit --no-fund --loglevel=error)
+	# Only Node's own install script is run: it fetches the program.
+	(cd "$build" && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error &&
+		npm rebuild node --ignore-scripts=false --loglevel=error)
 	cp "$here/package.json" "$build/installed.json"
 }
 node=$build/node_modules/node/bin/node
