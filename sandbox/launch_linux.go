@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,56 +26,20 @@ func Launch(args []string) int {
 		return 64
 	}
 	l := &launcher{status: os.NewFile(fdStatus, "status")}
-	if err := l.launch(); err != nil {
-		l.report(report{Failure: failureOf(err)})
-		return 71
-	}
-	return 0
+	l.report(report{Failure: failureOf(l.launch())})
+	return 71
 }
 
 type launcher struct {
 	status *os.File
 	plan   plan
 	abi    int
-	held   []int
 	umask  int
 }
 
-func (l *launcher) report(r report) {
-	text, err := json.Marshal(r)
-	if err == nil {
-		l.status.Write(append(text, '\n'))
-	}
-}
+func (l *launcher) report(r report) { r.send(l.status) }
 
-func failureOf(err error) *failure {
-	f := &failure{Kind: "unavailable", What: "it can't be set up", Cause: err.Error()}
-	var unavailable *UnavailableError
-	var place *PlaceError
-	var path *os.PathError
-	var cause error
-	switch {
-	case errors.As(err, &unavailable):
-		f.What, f.Help, cause = unavailable.What, unavailable.Install, unavailable.Cause
-	case errors.As(err, &place):
-		f.Kind, f.What, cause = "place", place.Path, place.Cause
-	case errors.As(err, &path):
-		f.Kind, f.What, cause = "command", path.Path, path.Err
-	default:
-		return f
-	}
-	f.Cause = ""
-	if cause != nil {
-		f.Cause = cause.Error()
-	}
-	var errno syscall.Errno
-	if errors.As(cause, &errno) {
-		f.Errno = int(errno)
-	}
-	return f
-}
-
-// launch does everything up to the command's end.
+// launch does everything up to the command's end, which ends the process. It returns what went wrong before.
 func (l *launcher) launch() error {
 	// This thread confines itself, starts the command and supervises it. It is never unlocked: no other work may run on it.
 	runtime.LockOSThread()
@@ -144,8 +107,7 @@ func (l *launcher) launch() error {
 	l.report(report{Started: true})
 	go l.obey()
 	go l.reap(pid)
-	s.serve(listener)
-	return nil
+	return s.serve(listener)
 }
 
 // reap waits for every process that ends here, reports the command's end, and ends: the kernel then ends the rest.

@@ -181,24 +181,6 @@ func (p *Process) follow(status, stderr *os.File, started chan<- error) {
 	close(p.done)
 }
 
-// err makes the error that the failure tells.
-func (f failure) err() error {
-	var cause error
-	switch {
-	case f.Errno != 0:
-		cause = syscall.Errno(f.Errno)
-	case f.Cause != "":
-		cause = errors.New(f.Cause)
-	}
-	switch f.Kind {
-	case "place":
-		return &PlaceError{f.What, cause}
-	case "command":
-		return &os.PathError{Op: "running", Path: f.What, Err: cause}
-	}
-	return &UnavailableError{f.What, f.Help, cause}
-}
-
 // bwrapError explains a bubblewrap that ended before the launcher said anything.
 func bwrapError(text string, state *os.ProcessState) error {
 	e := &UnavailableError{What: "bubblewrap can't set it up", Cause: errors.New(text)}

@@ -173,9 +173,9 @@ type call struct {
 	args [6]uint64
 }
 
-// serve answers calls, one after another, until the process ends. Most take microseconds; those that may wait get a goroutine.
+// serve answers calls, one after another, until the process ends or it can't any more. Most take microseconds; those that may wait get a goroutine.
 // It stays on its thread: Landlock lets that one alone look into the command.
-func (s *supervisor) serve(listener int) {
+func (s *supervisor) serve(listener int) error {
 	s.listener = listener
 	// Wakes the other side on the same processor, which is most of what an answer costs. Linux 6.6 or newer; else it is slower.
 	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
@@ -192,7 +192,7 @@ func (s *supervisor) serve(listener int) {
 			}
 		case unix.EINTR, unix.ENOENT: // the caller was killed before it was read
 		default:
-			panic(fmt.Sprintf("receiving a call: %v", errno)) // ends the sandbox
+			return fmt.Errorf("receiving a call: %w", errno) // which ends the sandbox
 		}
 	}
 }

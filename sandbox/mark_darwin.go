@@ -1,0 +1,73 @@
+package sandbox
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// mark is the name of a service that doesn't exist, and that one command's profile alone allows to look up. A process runs
+// under that profile if it is sandboxed, may look the name up, and may not look up another: neither a new session nor a new
+// parent changes that.
+type mark string
+
+const unmarked mark = "handrail.command.none"
+
+func (m mark) rule() string {
+	return "\n; Whose processes these are.\n(allow mach-lookup (global-name \"" + string(m) + "\"))\n"
+}
+
+// processes lists the processes of this user that bear the mark. Where the system can't be asked there are none; the command's
+// own process group is then all that can be ended.
+func (m mark) processes() []int {
+	if checker() == 0 {
+		return nil
+	}
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.uid", os.Getuid())
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, proc := range all {
+		if pid := int(proc.Proc.P_pid); pid > 1 && pid != os.Getpid() && m.mayLookUp(pid) && !unmarked.mayLookUp(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// checker is the address of sandbox_check in the system's library, 0 if there is none.
+var checker = sync.OnceValue(func() uintptr {
+	lib, err := purego.Dlopen("/usr/lib/system/libsystem_sandbox.dylib", purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		return 0
+	}
+	f, err := purego.Dlsym(lib, "sandbox_check")
+	if err != nil {
+		return 0
+	}
+	return f
+})
+
+// Arguments of sandbox_check (sandbox.h): a name of a service, and no record of the question in the log.
+const (
+	filterGlobalName = 2
+	checkNoReport    = 0x40000000
+)
+
+func (m mark) mayLookUp(pid int) bool {
+	operation, name := append([]byte("mach-lookup"), 0), append([]byte(m), 0)
+	args := []uintptr{uintptr(pid), uintptr(unsafe.Pointer(&operation[0])), filterGlobalName | checkNoReport}
+	if runtime.GOARCH == "arm64" { // variable arguments go on the stack there, which starts after eight
+		args = append(args, 0, 0, 0, 0, 0)
+	}
+	args = append(args, uintptr(unsafe.Pointer(&name[0])))
+	denied, _, _ := purego.SyscallN(checker(), args...)
+	runtime.KeepAlive(operation)
+	runtime.KeepAlive(name)
+	return int32(denied) == 0
+}

@@ -1,0 +1,92 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// plan is what the launcher does.
+type plan struct {
+	Policy   record
+	Argv     []string
+	Dir      string
+	Env      []string
+	Terminal bool
+	Held     []string `json:",omitempty"` // Linux: paths of the folders that fdHeld and the following are
+	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
+	Nested []string `json:",omitempty"`
+}
+
+// report is one line of what the launcher says to the host.
+type report struct {
+	Started bool     `json:",omitempty"`
+	Failure *failure `json:",omitempty"`
+	Exit    *Exit    `json:",omitempty"`
+}
+
+// failure is why nothing was run, by kind.
+type failure struct {
+	Kind  string // "unavailable", "place" or "command"
+	What  string // what is missing; the place's path; the command's path
+	Help  string `json:",omitempty"`
+	Cause string `json:",omitempty"`
+	Errno int    `json:",omitempty"`
+}
+
+// The host's orders.
+const orderTerminate = 't'
+
+// send writes a report. Who reads it may be gone.
+func (r report) send(to io.Writer) {
+	if text, err := json.Marshal(r); err == nil {
+		to.Write(append(text, '\n'))
+	}
+}
+
+func failureOf(err error) *failure {
+	f := &failure{Kind: "unavailable", What: "it can't be set up", Cause: err.Error()}
+	var unavailable *UnavailableError
+	var place *PlaceError
+	var path *os.PathError
+	var cause error
+	switch {
+	case errors.As(err, &unavailable):
+		f.What, f.Help, cause = unavailable.What, unavailable.Install, unavailable.Cause
+	case errors.As(err, &place):
+		f.Kind, f.What, cause = "place", place.Path, place.Cause
+	case errors.As(err, &path):
+		f.Kind, f.What, cause = "command", path.Path, path.Err
+	default:
+		return f
+	}
+	f.Cause = ""
+	if cause != nil {
+		f.Cause = cause.Error()
+	}
+	var errno syscall.Errno
+	if errors.As(cause, &errno) {
+		f.Errno = int(errno)
+	}
+	return f
+}
+
+// err makes the error that the failure tells.
+func (f failure) err() error {
+	var cause error
+	switch {
+	case f.Errno != 0:
+		cause = syscall.Errno(f.Errno)
+	case f.Cause != "":
+		cause = errors.New(f.Cause)
+	}
+	switch f.Kind {
+	case "place":
+		return &PlaceError{f.What, cause}
+	case "command":
+		return &os.PathError{Op: "running", Path: f.What, Err: cause}
+	}
+	return &UnavailableError{f.What, f.Help, cause}
+}
