@@ -148,14 +148,6 @@ func (v *view) own(p Policy, descriptor func(*os.File) int) error {
 	return nil
 }
 
-func (p Policy) placePaths() []string {
-	var s []string
-	for _, place := range slices.Concat(p.reads, p.writes) {
-		s = append(s, place.Path)
-	}
-	return s
-}
-
 // places shows the workspace and what was granted outside it, read-only: outer folders first, and none that an outer one
 // shows already.
 func (v *view) places(p Policy, descriptor func(*os.File) int) error {

@@ -198,6 +198,14 @@ func (p Policy) Validate() error {
 	return nil
 }
 
+func (p Policy) placePaths() []string {
+	var s []string
+	for _, place := range slices.Concat(p.reads, p.writes) {
+		s = append(s, place.Path)
+	}
+	return s
+}
+
 // record is a Policy on its way to the launcher, which decides with it.
 type record struct {
 	Profile     profile
