@@ -200,9 +200,17 @@ func fit(text string, ends []string) []byte {
 		if !more {
 			return out
 		}
-		out = append(out, ends[min(i, len(ends)-1)]...)
+		out = addEnd(out, ends[min(i, len(ends)-1)])
 		text = rest
 	}
+}
+
+// addEnd ends a line. A \n after a \r that ends the line before gets a \r of its own: the two would be one line end.
+func addEnd(out []byte, end string) []byte {
+	if end == "\n" && bytes.HasSuffix(out, []byte{'\r'}) {
+		end = "\r\n"
+	}
+	return append(out, end...)
 }
 
 // lineSplices replaces a range of lines, or inserts lines.
@@ -255,7 +263,7 @@ func (h Hunk) lineSplices(t body, o Options) ([]replacement, error) {
 		one.text = fit(text+"\n", ends)
 	case ended:
 		// The last new line takes the end of the last old one.
-		one.text = append(fit(text, ends), ends[len(ends)-1]...)
+		one.text = addEnd(fit(text, ends), ends[len(ends)-1])
 	default:
 		one.text = fit(text, ends)
 	}
