@@ -4,7 +4,8 @@
 #
 #   run.sh fixtures                            both requirement sets, against the fixtures
 #   run.sh shipped URL                         both sets but for what needs fixtures; the token is read from stdin
-#   run.sh clients TOOL ARGUMENTS URL COMMAND… the clients, over HTTP and over the stdio COMMAND; the token is read from stdin
+#   run.sh clients TOOL ARGUMENTS URL COMMAND… the clients, over HTTP and over the stdio COMMAND; the token is read from
+#                                              stdin; ARGUMENTS is a JSON object with one string
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -48,6 +49,19 @@ suite() {
 	grep '^Total:\|^Not scored\|Baseline check passed' "$work/result"
 }
 
+# check NAME TEXT COMMAND…: the command must succeed, and its output hold the text and no failure.
+check() {
+	name=$1 want=$2
+	shift 2
+	if "$@" >"$work/said" 2>"$work/warned" && grep -q "$want" "$work/said" && ! grep -q '"isError": true' "$work/said"; then
+		echo "$name: ok. $(tail -n 1 "$work/warned")"
+	else
+		cat "$work/warned" "$work/said" >&2
+		echo "$name: failed" >&2
+		exit 1
+	fi
+}
+
 case ${1-} in
 fixtures)
 	begin fixtures
@@ -66,24 +80,21 @@ clients)
 	shift 4
 	echo "$token" | "$node" "$build/client.mjs" "$tool" "$arguments" http "$endpoint"
 	"$node" "$build/client.mjs" "$tool" "$arguments" stdio "$@"
-	inspector="$node $build/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js --cli"
-	# The inspector takes a header only as an argument: the token must be one made for this test.
-	$inspector "$endpoint" --transport http --header "Authorization: Bearer $token" --method tools/list --strict >"$work/list"
-	grep -q "\"name\": \"$tool\"" "$work/list"
-	echo "inspector, http: tools/list --strict lists $tool"
-	$inspector "$@" --method tools/list --strict >"$work/list"
-	grep -q "\"name\": \"$tool\"" "$work/list"
-	echo "inspector, stdio: tools/list --strict lists $tool"
-	pairs=$("$node" -e 'for (const [k, v] of Object.entries(JSON.parse(process.argv[1]))) console.log(`${k}=${v}`)' "$arguments")
-	$inspector "$@" --method tools/call --tool-name "$tool" ${pairs:+--tool-arg "$pairs"} >"$work/call"
-	grep -q '"content"' "$work/call" && ! grep -q '"isError": true' "$work/call"
-	echo "inspector, stdio: tools/call $tool"
-	$inspector "$endpoint" --transport http --header "Authorization: Bearer $token" --method tools/call --tool-name "$tool" ${pairs:+--tool-arg "$pairs"} >"$work/call"
-	grep -q '"content"' "$work/call" && ! grep -q '"isError": true' "$work/call"
-	echo "inspector, http: tools/call $tool"
+	inspector=$build/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js
+	pair=$("$node" -p 'Object.entries(JSON.parse(process.argv[1])).map(([k, v]) => `${k}=${v}`)[0]' "$arguments")
+	# The inspector takes a header only as an argument, where other programs see it: use a token made for this test.
+	authorization="Authorization: Bearer $token"
+	check "inspector, http, tools/list --strict" "\"name\": \"$tool\"" \
+		"$node" "$inspector" --cli "$endpoint" --transport http --header "$authorization" --method tools/list --strict
+	check "inspector, http, tools/call $tool" '"content"' \
+		"$node" "$inspector" --cli "$endpoint" --transport http --header "$authorization" --method tools/call --tool-name "$tool" --tool-arg "$pair"
+	check "inspector, stdio, tools/list --strict" "\"name\": \"$tool\"" \
+		"$node" "$inspector" --cli "$@" --method tools/list --strict
+	check "inspector, stdio, tools/call $tool" '"content"' \
+		"$node" "$inspector" --cli "$@" --method tools/call --tool-name "$tool" --tool-arg "$pair"
 	;;
 *)
-	sed -n '2,9p' "$0" >&2
+	sed -n '2,8p' "$0" >&2
 	exit 2
 	;;
 esac
