@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"handrail/core"
+	"handrail/core/client"
+)
+
+type connectCommand struct {
+	Name   string `arg:"" help:"A name for the assistant, such as claude."`
+	HTTP   bool   `help:"Make a token for an assistant that connects over HTTP."`
+	Level  string `help:"What it may do at most with that token: ${enum}." enum:"look,ask" default:"ask"`
+	Revoke bool   `help:"Take its token back."`
+	State  string `help:"Folder of Handrail's own files." type:"path" placeholder:"DIR"`
+}
+
+// Run prints what goes into the assistant's configuration. A token is shown this once; only its hash is kept.
+func (c *connectCommand) Run() error {
+	p := places{State: c.State}
+	if err := p.fill(); err != nil {
+		return err
+	}
+	tokens := core.Tokens(p.State)
+	if c.Revoke {
+		if err := tokens.Revoke(c.Name); err != nil {
+			return err
+		}
+		fmt.Printf("%s can no longer connect over HTTP.\n", c.Name)
+		return nil
+	}
+	if !c.HTTP {
+		exe, _, err := program()
+		if err != nil {
+			return err
+		}
+		args := []string{"stdio"}
+		if c.State != "" {
+			args = append(args, "--state", p.State)
+		}
+		text, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"handrail": map[string]any{"command": exe, "args": args}}}, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Printf("Put this into %s's configuration of MCP servers:\n\n%s\n", c.Name, text)
+		return nil
+	}
+	level, err := client.ParseLevel(c.Level)
+	if err != nil {
+		return err
+	}
+	token, err := tokens.New(c.Name, level)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("URL:     http://%s/mcp\nHeader:  Authorization: Bearer %s\n\nThe token is shown this once. Take it back with: handrail connect %s --revoke\n", defaultAddr, token, c.Name)
+	return nil
+}

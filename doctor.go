@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"handrail/app"
+	"handrail/core/grant"
+	"handrail/sandbox"
+)
+
+type doctorCommand struct {
+	places `embed:""`
+}
+
+// Run says, a line each, what works here and what doesn't. It changes nothing but for a scratch folder.
+func (c *doctorCommand) Run() error {
+	if err := c.fill(); err != nil {
+		return err
+	}
+	bad := 0
+	say := func(what string, err error, otherwise string) {
+		if err != nil {
+			bad++
+			fmt.Printf("✗ %s: %v\n", what, err)
+			return
+		}
+		fmt.Printf("✓ %s: %s\n", what, otherwise)
+	}
+	say("sandbox", c.canary(), "commands can be run")
+	say("workspace", c.workspace(), c.Workspace)
+	surface, err := app.Choose("auto", app.SurfaceFactsNow())
+	say("questions", err, surface.String())
+	if _, err := app.Secret(keyService, keyAccount(c.State)); err != nil {
+		fmt.Printf("– keychain: %v; the activity log is guarded against accidents only\n", err)
+	} else {
+		say("keychain", nil, "it holds the activity log's key")
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d things keep Handrail from working here", bad)
+	}
+	return nil
+}
+
+// canary runs `true` in a sandbox around scratch folders.
+func (c *doctorCommand) canary() error {
+	scratch, err := os.MkdirTemp("", "handrail-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
+		return err
+	}
+	m := sandbox.Machine{Home: c.home, State: filepath.Join(scratch, "state"), Workspace: filepath.Join(scratch, "work"), Temp: filepath.Join(scratch, "tmp")}
+	for _, dir := range []string{m.State, m.Workspace, m.Temp} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	if m.Executable, _, err = program(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return sandbox.Check(ctx, sandbox.Guarded(m))
+}
+
+func (c *doctorCommand) workspace() error {
+	path := c.Workspace
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	_, folder, err := program()
+	if err != nil {
+		return err
+	}
+	return grant.Home{Home: c.home, State: c.State, Program: folder}.Grantable(path)
+}

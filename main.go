@@ -1,0 +1,50 @@
+// Handrail lets the AI assistant a person already uses work on their computer, while the person keeps a hand on the rail.
+//
+// Without arguments it is the resident app in the menu bar. Its other commands have a file each; main only wires.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"handrail/core/hint"
+	"handrail/core/server"
+	"handrail/sandbox"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// commands is the command line, read by kong. The zero Run is the app.
+type commands struct {
+	App     appCommand     `cmd:"" default:"withargs" hidden:"" help:"The app in the menu bar."`
+	Serve   serveCommand   `cmd:"" help:"Serve assistants without an app in the menu bar."`
+	Stdio   stdioCommand   `cmd:"" help:"Join an assistant that starts a command to the running app."`
+	Connect connectCommand `cmd:"" help:"Say how to connect an assistant, and make it a token."`
+	Doctor  doctorCommand  `cmd:"" help:"Look for what keeps Handrail from working here."`
+	Audit   auditCommand   `cmd:"" help:"Check the activity log."`
+	Demo    demoCommand    `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
+	Dialog  dialogCommand  `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`
+	Version kong.VersionFlag
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "launch" { // inside the sandbox: before anything else
+		os.Exit(sandbox.Launch(os.Args[2:]))
+	}
+	server.Version = version
+	var c commands
+	k := kong.Parse(&c, kong.Name("handrail"), kong.Vars{"version": version, "addr": defaultAddr},
+		kong.Description("Handrail lets an AI assistant work on this computer, and asks you first."))
+	if err := k.Run(); err != nil {
+		var h *hint.Hint
+		if errors.As(err, &h) {
+			err = h
+		}
+		fmt.Fprintln(os.Stderr, "handrail:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"handrail/app"
+	"handrail/core"
+	"handrail/core/approval"
+	"handrail/core/client"
+)
+
+// defaultAddr is where assistants find the HTTP endpoint.
+const defaultAddr = "127.0.0.1:7437"
+
+// hostFlags are what the app and serve have in common.
+type hostFlags struct {
+	places  `embed:""`
+	Addr    string `help:"Loopback address for HTTP; empty: no HTTP." default:"${addr}"`
+	Surface string `help:"How you are asked: ${enum}." enum:"auto,dialog,terminal,nonce,none" default:"auto"`
+}
+
+type serveCommand struct {
+	hostFlags `embed:""`
+	Stdio     bool   `help:"Serve one assistant on standard input and output, and nobody else."`
+	Level     string `help:"What an assistant on the socket or on stdio may do at most: ${enum}." enum:"look,ask" default:"ask"`
+}
+
+// Run serves until it is interrupted or, on stdio, until the input ends.
+func (c *serveCommand) Run() error {
+	level, err := client.ParseLevel(c.Level)
+	if err != nil {
+		return err
+	}
+	if c.Stdio {
+		c.Addr = ""
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	h, err := c.host(level)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if c.Stdio {
+		return h.ServeStdio(ctx, os.Stdin, os.Stdout)
+	}
+	return c.serve(ctx, h, os.Stderr)
+}
+
+// host assembles the core with the surface that asks and the key of the activity log.
+func (f *hostFlags) host(level client.Level) (*core.Host, error) {
+	if err := f.fill(); err != nil {
+		return nil, err
+	}
+	exe, folder, err := program()
+	if err != nil {
+		return nil, err
+	}
+	surface, err := app.Choose(f.Surface, app.SurfaceFactsNow())
+	if err != nil {
+		return nil, err
+	}
+	words := app.NewWords(languages()...)
+	var asker approval.Asker
+	switch surface {
+	case app.DialogSurface:
+		asker = app.NewDialog(words)
+	case app.TerminalSurface:
+		asker = app.NewTerminal(words)
+	}
+	port := 0
+	if f.Addr != "" {
+		_, text, err := net.SplitHostPort(f.Addr)
+		if err == nil {
+			port, err = strconv.Atoi(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading --addr %q: it is an address and a port, such as %s", f.Addr, defaultAddr)
+		}
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	key, err := app.Secret(keyService, keyAccount(f.State))
+	if err != nil && !errors.Is(err, app.ErrNoKeychain) {
+		return nil, fmt.Errorf("getting the activity log's key: %w", err)
+	}
+	return core.New(core.Options{State: f.State, Work: f.work, Workspace: f.Workspace, Home: f.home, Program: folder, Executable: exe,
+		Asker: asker, Nonce: surface == app.NonceSurface, Surface: surface.String(), Key: key, Level: level, Port: port, Log: log})
+}
+
+// serve serves HTTP and the socket until ctx ends or one of them fails.
+func (f *hostFlags) serve(ctx context.Context, h *core.Host, say io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var parts sync.WaitGroup
+	part := func(serve func() error) {
+		parts.Go(func() {
+			if err := serve(); err != nil && ctx.Err() == nil {
+				cancel(err)
+			}
+		})
+	}
+	if f.Addr != "" {
+		part(func() error { return h.Serve(ctx, f.Addr) })
+		fmt.Fprintf(say, "Assistants connect to http://%s/mcp (handrail connect NAME --http makes a token), or start: handrail stdio\n", f.Addr)
+	}
+	part(func() error { return h.ServeSocket(ctx) })
+	s := h.Status()
+	fmt.Fprintf(say, "Workspace: %s. You are asked: %s.\n", s.Workspace, map[string]string{"dialog": "in a window", "terminal": "in this terminal",
+		"nonce": "in the chat, by a phrase (there is no screen)", "none": "never; what needs a yes is refused"}[s.Surface])
+	<-ctx.Done()
+	parts.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// languages are what the person reads, best first (POSIX locale variables; on macOS the app's own come first).
+func languages() []string {
+	var l []string
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if v := os.Getenv(name); v != "" {
+			l = append(l, v)
+		}
+	}
+	return l
+}
