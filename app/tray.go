@@ -159,8 +159,8 @@ func icon(s Status) (template, tile []byte) {
 	return assets.TrayIdle, assets.TileIdle
 }
 
-// ErrNoTray says that this session has nowhere to put an icon.
-var ErrNoTray = errors.New("no tray: this session has no D-Bus session bus")
+// ErrNoTray says that there is no graphical session, or on Linux no session bus, on which panels and icons meet.
+var ErrNoTray = errors.New("this session has nowhere to show an icon")
 
 // RunTray shows the icon and its menu until ctx ends or the person quits, and then ends host. It must be called on the
 // main goroutine, and once a process. It returns ErrNoTray at once, with host untouched, where there can be no tray. Where
