@@ -188,10 +188,12 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 		return Decision{Rule: "no absolute and clean path"}
 	}
 	folded := fold(path)
-	for _, name := range []string{folded, strings.TrimPrefix(folded, fold(dataVolume))} { // macOS has two names for one folder
-		if _, rule, ok := find(x.closed, name); ok {
-			return Decision{Rule: rule + " stays closed"}
-		}
+	_, rule, ok := find(x.closed, folded)
+	if !ok && x.policy.machine.system() == "darwin" { // it has two names for one folder
+		_, rule, ok = find(x.closed, strings.TrimPrefix(folded, fold(dataVolume)))
+	}
+	if ok {
+		return Decision{Rule: rule + " stays closed"}
 	}
 	if op == Read {
 		return x.decideRead(path)

@@ -338,7 +338,11 @@ func (c *call) symlink(target, dirfd, addr uint64) answer {
 
 func (c *call) unlink(dirfd, addr uint64, flags int) answer {
 	return c.changeAt(Delete, dirfd, addr, plain, func(folder int, sp *spot) error {
-		return unix.Unlinkat(folder, sp.withSlash(), flags)
+		err := unix.Unlinkat(folder, sp.withSlash(), flags)
+		if err == nil {
+			delete(c.made, idOf(&sp.stat)) // the number may come back for another folder
+		}
+		return err
 	})
 }
 

@@ -3,6 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -148,3 +151,56 @@ func followsBranches(before, after string) error {
 	}
 	return nil
 }
+
+// CheckRepository reports why the Git folder dir (a .git folder or a bare repository) would run or trust something of its
+// own, nil if it wouldn't: its config is harmless, its hooks are samples, and it points nowhere else. It is for a repository that
+// a command made where nothing is protected, before it is moved to where the person uses it. Nothing may change it meanwhile.
+func CheckRepository(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("checking a repository: %w", err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if gitNames[path] {
+			return fs.SkipDir
+		}
+		from, to := protected(append([]string{".git"}, strings.Split(fold(path), "/")...))
+		switch {
+		case path == "." || from == to || entry.IsDir() && entry.Name() == "hooks":
+			return nil
+		case entry.Name() == "config" && entry.Type().IsRegular():
+			return checkConfig(root, path)
+		}
+		return fmt.Errorf("%s may not be there", path)
+	})
+	if err != nil {
+		return fmt.Errorf("checking a repository: %w", err)
+	}
+	return nil
+}
+
+func checkConfig(root *os.Root, path string) error {
+	f, err := root.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxConfig {
+		return fmt.Errorf("%s is too long", path)
+	}
+	if err := harmlessConfig(string(text)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// maxConfig bounds the configs that are read, in bytes.
+const maxConfig = 1 << 20

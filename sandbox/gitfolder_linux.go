@@ -194,9 +194,6 @@ func (c *call) inMade(dir string) bool {
 	return false
 }
 
-// maxConfig bounds the configs that are read, in bytes.
-const maxConfig = 1 << 20
-
 // readConfig reads a config, which must be a file of its own.
 func readConfig(folder int, name string) (text string, mode uint32, err error) {
 	fd, err := openBelow(folder, name, unix.O_RDONLY|unix.O_NONBLOCK, 0)

@@ -10,7 +10,7 @@ import (
 
 // plan is what the launcher does.
 type plan struct {
-	Policy   record
+	Policy   record `json:",omitzero"` // Linux
 	Argv     []string
 	Dir      string
 	Env      []string
@@ -18,6 +18,24 @@ type plan struct {
 	Held     []string `json:",omitempty"` // Linux: paths of the folders that fdHeld and the following are
 	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
 	Nested []string `json:",omitempty"`
+}
+
+// record is a Policy on its way to the launcher, which decides with it.
+type record struct {
+	Profile     profile
+	Machine     Machine
+	Reads       []Place    `json:",omitempty"`
+	Writes      []Place    `json:",omitempty"`
+	Names       []string   `json:",omitempty"`
+	Permissions Permission `json:",omitempty"`
+}
+
+func (p Policy) record() record {
+	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.permissions}
+}
+
+func (r record) policy() Policy {
+	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Permissions}
 }
 
 // report is one line of what the launcher says to the host.
@@ -35,9 +53,6 @@ type failure struct {
 	Cause string `json:",omitempty"`
 	Errno int    `json:",omitempty"`
 }
-
-// The host's orders.
-const orderTerminate = 't'
 
 // send writes a report. Who reads it may be gone.
 func (r report) send(to io.Writer) {

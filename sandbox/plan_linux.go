@@ -12,3 +12,6 @@ const (
 	fdStderr
 	fdHeld
 )
+
+// The host's orders.
+const orderTerminate = 't'

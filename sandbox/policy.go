@@ -206,24 +206,6 @@ func (p Policy) placePaths() []string {
 	return s
 }
 
-// record is a Policy on its way to the launcher, which decides with it.
-type record struct {
-	Profile     profile
-	Machine     Machine
-	Reads       []Place    `json:",omitempty"`
-	Writes      []Place    `json:",omitempty"`
-	Names       []string   `json:",omitempty"`
-	Permissions Permission `json:",omitempty"`
-}
-
-func (p Policy) record() record {
-	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.permissions}
-}
-
-func (r record) policy() Policy {
-	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Permissions}
-}
-
 // checkPath refuses what can't be passed on safely: a profile or a mount list is no place for a newline.
 func checkPath(path string) error {
 	switch {

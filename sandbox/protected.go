@@ -47,8 +47,13 @@ func set(names ...string) map[string]bool {
 // time, also inside a granted folder, whether or not they exist. Letter case and the ways to write a letter in Unicode make no
 // difference. The names .git and .claude are themselves protected; most of what is in those folders isn't.
 func Protected(path string) (name string, ok bool) {
+	whole := fold(path)
+	if !strings.Contains(whole, ".git/") && !strings.Contains(whole, "/.") && !strings.HasPrefix(whole, ".") && !strings.Contains(whole, "opencode") &&
+		!strings.Contains(whole, "commondir") {
+		return "", false // most paths: none of the names below can be in it
+	}
 	elements := strings.Split(path, "/")
-	folded := strings.Split(fold(path), "/")
+	folded := strings.Split(whole, "/")
 	if len(folded) != len(elements) { // a character that folds to a slash: no file system has it, so nothing trusts it
 		return path, true
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +26,6 @@ const (
 type running struct {
 	process *os.Process
 	mark    mark
-	once    sync.Once // of killing what is left
 	done    chan struct{}
 	exit    Exit
 	err     error
