@@ -109,6 +109,7 @@ func Apply(text []byte, hunks []Hunk, o Options) (Result, error) {
 		splices, err := h.splices(now, o)
 		if err == nil {
 			replaced += len(splices)
+			splices = keepApart(now.b, splices)
 			var next []byte
 			if next, err = splice(now.b, splices); err == nil {
 				regions = compose(regions, splices)
@@ -239,33 +240,44 @@ func (h Hunk) splices(t body, o Options) ([]replacement, error) {
 	if !slices.ContainsFunc(list, func(s replacement) bool { return !bytes.Equal(t.b[s.start:s.end], s.text) }) {
 		return nil, hint.New("no_change", "the text already is what new_string says")
 	}
-	keepApart(t.b, list)
 	return list, nil
 }
 
 // keepApart sees to it that no \r comes to stand before a \n that ends another line: the two would be one line end. The
-// \n gets a \r of its own.
-func keepApart(b []byte, list []replacement) {
-	before := 0 // where the replacement before ends
-	for i := range list {
-		s := &list[i]
-		last := s.start > 0 && b[s.start-1] == '\r'
-		if i > 0 && s.start == before && len(list[i-1].text) > 0 {
-			last = bytes.HasSuffix(list[i-1].text, []byte{'\r'})
+// \n gets a \r of its own. Replacements that touch become one.
+func keepApart(b []byte, list []replacement) []replacement {
+	out := list[:0]
+	for _, s := range list {
+		if n := len(out) - 1; n >= 0 && out[n].end == s.start {
+			out[n].text, out[n].end = join(out[n].text, s.text), s.end
+		} else {
+			out = append(out, s)
 		}
+	}
+	for i := range out {
+		s := &out[i]
+		last := s.start > 0 && b[s.start-1] == '\r'
 		next := s.end < len(b) && b[s.end] == '\n'
 		if len(s.text) == 0 {
 			if last && next {
 				s.text = []byte{'\r'}
 			}
-		} else {
-			if last && s.text[0] == '\n' {
-				s.text = append([]byte{'\r'}, s.text...)
-			}
-			if next && bytes.HasSuffix(s.text, []byte{'\r'}) {
-				s.text = append(s.text, '\n')
-			}
+			continue
 		}
-		before = s.end
+		if last && s.text[0] == '\n' {
+			s.text = append([]byte{'\r'}, s.text...)
+		}
+		if next && bytes.HasSuffix(s.text, []byte{'\r'}) {
+			s.text = append(s.text, '\n')
+		}
 	}
+	return out
+}
+
+// join puts a text after another.
+func join(a, b []byte) []byte {
+	if len(b) > 0 && b[0] == '\n' && bytes.HasSuffix(a, []byte{'\r'}) {
+		a = append(a, '\r')
+	}
+	return append(a, b...)
 }

@@ -38,6 +38,9 @@ func (h Hunk) stringSplices(t body, o Options) ([]replacement, error) {
 	given := text[head : len(text)-tail]
 	plain := slices.Clip([]byte(given)) // shared by all places, as far as they take it as it is
 	size := len(old)
+	if grown := len(t.b) + len(chosen)*(len(given)-(size-head-tail)); grown > mostText {
+		return nil, tooLarge("the file after the edit", int64(grown))
+	}
 	list := make([]replacement, len(chosen))
 	var near neighbours
 	for i, at := range chosen {

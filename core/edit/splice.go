@@ -8,11 +8,14 @@ type replacement struct {
 	text       []byte
 }
 
+// mostText bounds a text while it is edited: UTF-16 takes up to 1.5 times as much in UTF-8.
+const mostText = 2 * MaxBytes
+
 // splice applies list, which is in order and without overlap.
 func splice(b []byte, list []replacement) ([]byte, error) {
 	size := len(b)
 	for _, s := range list {
-		if size += len(s.text) - (s.end - s.start); size > MaxBytes*2 { // UTF-16 takes up to 1.5 times as much in UTF-8
+		if size += len(s.text) - (s.end - s.start); size > mostText {
 			return nil, tooLarge("the file after the edit", int64(size))
 		}
 	}
