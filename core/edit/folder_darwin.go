@@ -61,10 +61,12 @@ func (d folder) clone(from *os.File, name string) (*os.File, error) {
 // rename would leave those behind (F_GETPATH, fcntl(2)).
 func (folder) spelling(name string, f *os.File) string {
 	buf := make([]byte, unix.PathMax)
+	var pin runtime.Pinner // the compiler doesn't see that the call writes to buf
+	pin.Pin(&buf[0])
+	defer pin.Unpin()
 	_, err := unix.FcntlInt(f.Fd(), unix.F_GETPATH, int(uintptr(unsafe.Pointer(&buf[0]))))
 	runtime.KeepAlive(f)
 	real := path.Base(unix.ByteSliceToString(buf))
-	runtime.KeepAlive(buf)
 	if err != nil || foldName(real) != foldName(name) {
 		return name
 	}
