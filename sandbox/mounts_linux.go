@@ -55,12 +55,11 @@ func newView(p Policy, descriptor func(*os.File) int) (v *view, err error) {
 		}
 		v.bindHeld("--ro-bind", root, "/")
 	} else {
+		v.temporary(p)
 		v.system(m)
 	}
 	v.add("--proc", "/proc", "--dev", "/dev")
-	if err := v.own(p, descriptor); err != nil {
-		return v, err
-	}
+	v.own(p)
 	if err := v.places(p, descriptor); err != nil {
 		return v, err
 	}
@@ -124,28 +123,33 @@ func (v *view) system(m Machine) {
 	}
 }
 
-// own shows the session's own folders, the only ones that a command changes without the supervisor.
-func (v *view) own(p Policy, descriptor func(*os.File) int) error {
+// temporary shows the session's temporary folder at /tmp, unless something else that is shown lies there: mounting that would
+// leave empty folders behind in it. Then /tmp is in memory.
+func (v *view) temporary(p Policy) {
 	m := p.machine
-	how := "--bind"
+	shown := append(p.placePaths(), m.Home, m.Workspace, m.Temp, m.Caches)
+	if slices.ContainsFunc(append(shown, m.toolRoots()...), func(s string) bool { return within("/tmp", s) }) {
+		v.add("--tmpfs", "/tmp")
+	} else {
+		v.bind(p.how(), m.Temp, "/tmp")
+	}
+	v.add("--dir", "/var", "--symlink", "/tmp", "/var/tmp")
+}
+
+// own shows the session's own folders, the only ones that a command changes without the supervisor.
+func (v *view) own(p Policy) {
+	v.bind(p.how(), p.machine.Temp, p.machine.Temp)
+	if p.machine.Caches != "" {
+		v.bind(p.how(), p.machine.Caches, p.machine.Caches)
+	}
+}
+
+// how is the way in which the session's own folders are bound.
+func (p Policy) how() string {
 	if p.profile == readOnly {
-		how = "--ro-bind"
+		return "--ro-bind"
 	}
-	if p.profile != classic {
-		// /tmp is the session's temporary folder, unless something else that is shown lies there: mounting that would leave
-		// empty folders behind in it.
-		if slices.ContainsFunc(append(p.placePaths(), m.Home, m.Workspace, m.Temp, m.Caches), func(s string) bool { return within("/tmp", s) }) {
-			v.add("--tmpfs", "/tmp")
-		} else {
-			v.bind(how, m.Temp, "/tmp")
-		}
-		v.add("--dir", "/var", "--symlink", "/tmp", "/var/tmp")
-	}
-	v.bind(how, m.Temp, m.Temp)
-	if m.Caches != "" {
-		v.bind(how, m.Caches, m.Caches)
-	}
-	return nil
+	return "--bind"
 }
 
 // places shows the workspace and what was granted outside it, read-only: outer folders first, and none that an outer one

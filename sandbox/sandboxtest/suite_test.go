@@ -1,0 +1,7 @@
+package sandboxtest
+
+import "testing"
+
+func TestMain(m *testing.M) { Main(m) }
+
+func TestGrid(t *testing.T) { Grid(t) }
