@@ -57,7 +57,7 @@ bench: build ## measure, each figure beside its floor
 
 .PHONY: conformance
 conformance: build ## the official MCP conformance runner, both protocol eras
-	core/server/testdata/conformance.sh
+	packaging/conformance
 
 .PHONY: clean
 clean: ## remove what was built

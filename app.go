@@ -32,9 +32,13 @@ func (c *appCommand) Run() error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	serve, err := c.listen(h, os.Stderr)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
 	served := make(chan error, 1)
 	go func() {
-		err := c.serve(ctx, h, os.Stderr)
+		err := serve(ctx)
 		cancel(err)
 		served <- err
 	}()

@@ -6,6 +6,7 @@ import (
 
 	"handrail/core"
 	"handrail/core/client"
+	"handrail/core/server"
 )
 
 type connectCommand struct {
@@ -54,6 +55,6 @@ func (c *connectCommand) Run() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("URL:     http://%s/mcp\nHeader:  Authorization: Bearer %s\n\nThe token is shown this once. Take it back with: handrail connect %s --revoke\n", defaultAddr, token, c.Name)
+	fmt.Printf("URL:     http://%s/mcp\nHeader:  Authorization: Bearer %s\n\nThe token is shown this once. Take it back with: handrail connect %s --revoke\n", server.DefaultAddr, token, c.Name)
 	return nil
 }

@@ -37,7 +37,7 @@ func main() {
 	}
 	server.Version = version
 	var c commands
-	k := kong.Parse(&c, kong.Name("handrail"), kong.Vars{"version": version, "addr": defaultAddr},
+	k := kong.Parse(&c, kong.Name("handrail"), kong.Vars{"version": version, "addr": server.DefaultAddr},
 		kong.Description("Handrail lets an AI assistant work on this computer, and asks you first."))
 	if err := k.Run(); err != nil {
 		var h *hint.Hint

@@ -17,10 +17,8 @@ import (
 	"handrail/core"
 	"handrail/core/approval"
 	"handrail/core/client"
+	"handrail/core/server"
 )
-
-// defaultAddr is where assistants find the HTTP endpoint.
-const defaultAddr = "127.0.0.1:7437"
 
 // hostFlags are what the app and serve have in common.
 type hostFlags struct {
@@ -54,7 +52,11 @@ func (c *serveCommand) Run() error {
 	if c.Stdio {
 		return h.ServeStdio(ctx, os.Stdin, os.Stdout)
 	}
-	return c.serve(ctx, h, os.Stderr)
+	serve, err := c.listen(h, os.Stderr)
+	if err != nil {
+		return err
+	}
+	return serve(ctx)
 }
 
 // host assembles the core with the surface that asks and the key of the activity log.
@@ -85,7 +87,7 @@ func (f *hostFlags) host(level client.Level) (*core.Host, error) {
 			port, err = strconv.Atoi(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading --addr %q: it is an address and a port, such as %s", f.Addr, defaultAddr)
+			return nil, fmt.Errorf("reading --addr %q: it is an address and a port, such as %s", f.Addr, server.DefaultAddr)
 		}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -97,32 +99,44 @@ func (f *hostFlags) host(level client.Level) (*core.Host, error) {
 		Asker: asker, Nonce: surface == app.NonceSurface, Surface: surface.String(), Key: key, Level: level, Port: port, Log: log})
 }
 
-// serve serves HTTP and the socket until ctx ends or one of them fails.
-func (f *hostFlags) serve(ctx context.Context, h *core.Host, say io.Writer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var parts sync.WaitGroup
-	part := func(serve func() error) {
-		parts.Go(func() {
-			if err := serve(); err != nil && ctx.Err() == nil {
-				cancel(err)
-			}
-		})
+// listen binds the endpoint and the socket, says where, and gives what serves both until ctx ends or one of them fails.
+func (f *hostFlags) listen(h *core.Host, say io.Writer) (serve func(ctx context.Context) error, err error) {
+	socket, err := h.ListenSocket()
+	if err != nil {
+		return nil, err
 	}
+	parts := []func(context.Context) error{socket}
 	if f.Addr != "" {
-		part(func() error { return h.Serve(ctx, f.Addr) })
-		fmt.Fprintf(say, "Assistants connect to http://%s/mcp (handrail connect NAME --http makes a token), or start: handrail stdio\n", f.Addr)
+		http, err := h.Listen(f.Addr)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, http)
 	}
-	part(func() error { return h.ServeSocket(ctx) })
 	s := h.Status()
-	fmt.Fprintf(say, "Workspace: %s. You are asked: %s.\n", s.Workspace, map[string]string{"dialog": "in a window", "terminal": "in this terminal",
-		"nonce": "in the chat, by a phrase (there is no screen)", "none": "never; what needs a yes is refused"}[s.Surface])
-	<-ctx.Done()
-	parts.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
+	if s.Address != "" {
+		fmt.Fprintf(say, "Assistants connect to %s (`handrail connect NAME --http` makes a token)\nor start: handrail stdio\n", s.Address)
 	}
-	return nil
+	fmt.Fprintf(say, "Workspace: %s\nYou are asked: %s\n", s.Workspace, map[string]string{"dialog": "in a window", "terminal": "in this terminal",
+		"nonce": "in the chat, by a phrase, since there is no screen", "none": "never; what needs a yes is refused"}[s.Surface])
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var running sync.WaitGroup
+		for _, part := range parts {
+			running.Go(func() {
+				if err := part(ctx); err != nil {
+					cancel(err)
+				}
+			})
+		}
+		<-ctx.Done()
+		running.Wait()
+		if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}, nil
 }
 
 // languages are what the person reads, best first (POSIX locale variables; on macOS the app's own come first).

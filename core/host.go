@@ -93,8 +93,13 @@ func LogFiles(state string) (log, anchor string) {
 	return filepath.Join(state, "logs", "agent_activity.jsonl"), filepath.Join(state, "agent_activity.anchor")
 }
 
-// Socket names the socket in a state folder.
-func Socket(state string) string { return filepath.Join(state, "handrail.sock") }
+// Socket names the socket of a state folder. App and bridge must find the same, so links are resolved.
+func Socket(state string) string {
+	if real, err := filepath.EvalSymlinks(state); err == nil {
+		state = real
+	}
+	return server.SocketPath(state)
+}
 
 // New assembles a host and opens its activity log. It serves nothing yet. A second host on the same state folder is
 // refused.
@@ -229,18 +234,26 @@ func (h *Host) endSession(s *client.Session) {
 	h.changed()
 }
 
-// Serve serves HTTP on a loopback address until ctx ends.
-func (h *Host) Serve(ctx context.Context, addr string) error {
+// Listen binds the HTTP endpoint on a loopback address. serve answers on it until ctx ends.
+func (h *Host) Listen(addr string) (serve func(ctx context.Context) error, err error) {
+	e, err := h.server.Listen(addr)
+	if err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
-	h.address = addr
+	h.address = e.URL()
 	h.mu.Unlock()
 	h.changed()
-	return h.server.Serve(ctx, addr)
+	return e.Serve, nil
 }
 
-// ServeSocket serves `handrail stdio` on the state folder's socket until ctx ends.
-func (h *Host) ServeSocket(ctx context.Context) error {
-	return h.server.ServeSocket(ctx, Socket(h.opts.State))
+// ListenSocket binds the state folder's socket, for `handrail stdio`. serve answers on it until ctx ends.
+func (h *Host) ListenSocket() (serve func(ctx context.Context) error, err error) {
+	s, err := h.server.ListenSocket(Socket(h.opts.State))
+	if err != nil {
+		return nil, err
+	}
+	return s.Serve, nil
 }
 
 // ServeStdio serves one client on in and out until in ends.
@@ -311,7 +324,7 @@ func (h *Host) Close() error {
 
 // Status is what the app shows: a snapshot.
 type Status struct {
-	Address   string
+	Address   string // the URL that assistants connect to; empty when there is no HTTP
 	Workspace string
 	Surface   string
 	Paused    bool
