@@ -185,7 +185,7 @@ func (t *target) like() model {
 func (t *target) hash(r *Result) {
 	r.Hash = hashOf(r.Text)
 	if t.file != nil {
-		r.OldHash = hashOf(t.content)
+		r.OldHash = t.oldHash()
 	}
 }
 

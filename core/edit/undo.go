@@ -267,7 +267,7 @@ func (u *Undo) Restore(root *os.Root, id string) (Result, error) {
 	if err := t.load(); err != nil {
 		return Result{}, err
 	}
-	if hashOf(t.content) != e.NewHash {
+	if t.oldHash() != e.NewHash {
 		return since("it holds another text now")
 	}
 	if e.OldHash == "" {
@@ -286,7 +286,7 @@ func (u *Undo) Restore(root *os.Root, id string) (Result, error) {
 // delete takes the file away, keeping its content for undo. It is moved aside first and looked at there, so that no other
 // file is deleted.
 func (t *target) delete() (Result, error) {
-	r := Result{OldHash: hashOf(t.content), Name: t.name, Notes: t.notes}
+	r := Result{OldHash: t.oldHash(), Name: t.name, Notes: t.notes}
 	forget, err := t.keep(&r)
 	if err != nil {
 		return Result{}, err
