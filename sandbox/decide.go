@@ -250,7 +250,7 @@ func (x *index) decideWrite(op Op, path string, h how) Decision {
 	if x.private(at) {
 		return Decision{Allowed: true, Rule: rule}
 	}
-	if name, yes := Protected(path); yes && !x.opened[path] && !(h == ofFolder && madeByTools(name)) {
+	if name, yes := Protected(path); yes && !x.opened[path] && !(h == ofFolder && strings.HasSuffix(path, "/"+name) && madeByTools(name)) {
 		return Decision{Rule: "protected: " + name, Opens: OpensProtected}
 	}
 	return Decision{Allowed: true, Rule: rule}

@@ -81,6 +81,14 @@ func (c *call) allowed(op Op, sp *spot, h how) (answer, bool) {
 	case d.Allowed && c.isPrivate(sp.folder):
 		return pass, false
 	case d.Allowed:
+		if sp.links && !c.index.opened[sp.path()] {
+			if _, named := Protected(sp.path()); !named { // it was reached through a link that has a protected name
+				return fail(unix.EPERM), false
+			}
+		}
+		if c.linked(sp.path()) {
+			return fail(unix.EPERM), false
+		}
 		if c.guardsGit(op, sp.path()) {
 			return fail(unix.EPERM), false
 		}

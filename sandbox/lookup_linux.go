@@ -15,6 +15,7 @@ type spot struct {
 	folder string // its real path
 	name   string
 	slash  bool // the caller wrote a slash after the name
+	links  bool // a link with a protected name was on the way
 	exists bool
 	stat   unix.Stat_t // of what exists; never of where a link leads
 }
@@ -45,6 +46,7 @@ const maxLinks = 40
 // /proc/self means another process; what the policy decides about is where the walk ended.
 func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 	sp.view = -1
+	_, links := Protected(path)
 	for range maxLinks {
 		trimmed := strings.TrimRight(path, "/")
 		i := strings.LastIndexByte(trimmed, '/')
@@ -64,7 +66,7 @@ func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 		if err != nil {
 			return sp, false
 		}
-		sp = spot{view: view, name: name, slash: len(trimmed) < len(path)}
+		sp = spot{view: view, name: name, slash: len(trimmed) < len(path), links: links}
 		switch err := unix.Fstatat(view, name, &sp.stat, unix.AT_SYMLINK_NOFOLLOW); err {
 		case nil:
 			sp.exists = true
@@ -80,6 +82,8 @@ func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 				break
 			}
 			path = string(buf[:n])
+			_, named := Protected(path)
+			links = links || named
 			if sp.slash {
 				path += "/"
 			}

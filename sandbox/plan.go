@@ -18,6 +18,8 @@ type plan struct {
 	Held     []string `json:",omitempty"` // Linux: paths of the folders that fdHeld and the following are
 	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
 	Nested []string `json:",omitempty"`
+	// Linux: files in granted folders that the home folder's start-up files lead to.
+	Linked []string `json:",omitempty"`
 }
 
 // record is a Policy on its way to the launcher, which decides with it.

@@ -72,7 +72,7 @@ func start(p Policy, c Command) (*Process, error) {
 	}
 	defer v.close()
 
-	todo := plan{Policy: p.record(), Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Nested: nestedIn(p)}
+	todo := plan{Policy: p.record(), Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Nested: nestedIn(p), Linked: startUpLinks(p)}
 	for _, h := range v.held {
 		todo.Held = append(todo.Held, h.Path)
 	}

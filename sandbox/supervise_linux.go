@@ -31,6 +31,7 @@ type supervisor struct {
 	nested   map[string]bool
 	listener int
 	folders  map[fileID]int // folders on the host that are open
+	links    links
 	umasks   umasks
 	buffer   [maxPath]byte // for what is read of the caller
 	// made are the Git folders that the command made: their settings are known to be harmless.
@@ -61,6 +62,10 @@ func newSupervisor(p Policy, todo plan) (*supervisor, error) {
 	}
 	for _, path := range todo.Nested {
 		s.nested[path] = true
+	}
+	s.links = links{targets: map[string]bool{}, scanned: map[string]bool{}}
+	for _, path := range todo.Linked {
+		s.links.targets[path] = true
 	}
 	return s, nil
 }

@@ -5,3 +5,5 @@ import "testing"
 func TestMain(m *testing.M) { Main(m) }
 
 func TestGrid(t *testing.T) { Grid(t) }
+
+func TestCases(t *testing.T) { Cases(t) }
