@@ -72,7 +72,7 @@ func TestEditCopy(t *testing.T) {
 	wantTree(t, dir, want)
 	// Text that is only in the original is not found; the hash is the copy's.
 	_, err = EditCopy(root, "f.txt", str("one", "x"), Options{})
-	wantError(t, err, "not_found", []string{"working copy f.edited.txt"})
+	wantError(t, err, "not_found", []string{`working copy "f.edited.txt"`})
 	_, err = EditCopy(root, "f.txt", str("all", "x"), Options{BaseHash: hashOf([]byte("one\ntwo\n"))})
 	wantError(t, err, "stale", nil)
 	wantTree(t, dir, want)

@@ -129,9 +129,9 @@ func TestEditNames(t *testing.T) {
 		{"through a file", map[string]string{"a": "old\n"}, "a/b", "", "not_found", "not a folder", ""},
 		{"missing", map[string]string{"notes.txt": ""}, "note.txt", "", "not_found", "notes.txt", ""},
 		{"missing, other case", map[string]string{"README.md": "old\n"}, "readme.md", "", "not_found", "README.md", "README.md"},
-		{"missing, three near ones", map[string]string{"abcd1": "", "abcd2": "", "abcd3": "", "abcd4": "", "zzzzz": ""}, "abcd", "", "not_found", "abcd1 and abcd2 and abcd3", ""},
+		{"missing, three near ones", map[string]string{"abcd1": "", "abcd2": "", "abcd3": "", "abcd4": "", "zzzzz": ""}, "abcd", "", "not_found", `"abcd1" and "abcd2" and "abcd3"`, ""},
 		{"missing, nothing near", map[string]string{"zebra": ""}, "abcdef", "", "not_found", "list_files", ""},
-		{"missing folder", nil, "no/such/file", "", "not_found", "no doesn't exist", ""},
+		{"missing folder", nil, "no/such/file", "", "not_found", `"no" doesn't exist`, ""},
 
 		{"link", map[string]string{"a": "old\n", "l": "-> a"}, "l", "a", "", "", ""},
 		{"link to a link", map[string]string{"x/a": "old\n", "l": "-> m", "m": "-> x/a"}, "l", "x/a", "", "", ""},

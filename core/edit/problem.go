@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"handrail/core/hint"
@@ -51,15 +50,12 @@ func problemOn(system, doing, name string, err error) error {
 	return hint.New(code, what+" failed").Because(why).Then(next).Wrap(fmt.Errorf("%s: %w", what, err))
 }
 
-// shown quotes a name only where it needs it, so that no name can look like something else.
+// shown quotes a name, so that none can look like something else.
 func shown(name string) string {
 	if name == "" {
 		return "the folder itself"
 	}
-	if strings.TrimSpace(name) != name || strconv.QuoteToGraphic(name) != `"`+name+`"` {
-		return strconv.QuoteToGraphic(name)
-	}
-	return name
+	return strconv.QuoteToGraphic(name)
 }
 
 func stale(name, why string) error {

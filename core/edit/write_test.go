@@ -175,7 +175,7 @@ func TestWriteAll(t *testing.T) {
 	_, err := WriteAll(root, []File{{Name: "a", Hunks: str("1", "2")}, {Name: "l", Hunks: str("1", "3")}}, Options{})
 	wantError(t, err, "bad_hunk", []string{"twice"})
 	_, err = WriteAll(root, []File{{Name: "new", Content: "x"}, {Name: "a", Hunks: str("zzz", "3")}}, Options{})
-	wantError(t, err, "not_found", []string{"in a:"})
+	wantError(t, err, "not_found", []string{`in "a":`})
 	wantTree(t, dir, map[string]string{"a": "1\n", "l": "-> a"})
 }
 
@@ -220,7 +220,7 @@ func TestProblem(t *testing.T) {
 		{"linux", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, "no_space", "full"},
 		{"linux", fmt.Errorf("x: %w", hint.New("stale", "y")), "stale", "y"},
 		{"linux", syscall.EMFILE, "failed", "too many"},
-		{"linux", fmt.Errorf("odd"), "failed", "writing f"},
+		{"linux", fmt.Errorf("odd"), "failed", `writing "f"`},
 	} {
 		err := problemOn(c.system, "writing", "f", c.err)
 		wantError(t, err, c.code, []string{c.says, "!/secret/"})

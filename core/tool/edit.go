@@ -19,6 +19,7 @@ type EditInput struct {
 	Edits    []HunkInput `json:"edits,omitempty" jsonschema:"several changes of this file, all or nothing; each counts lines after the ones before it, so go from the bottom up"`
 	BaseHash *string     `json:"base_hash,omitempty" jsonschema:"sha256 from read_file: refuse if the file has changed since"`
 	DryRun   *bool       `json:"dry_run,omitempty" jsonschema:"only say what would change"`
+	Literal  *bool       `json:"allow_placeholder,omitempty" jsonschema:"write text such as '... existing code ...' as it is"`
 	Phrase   *string     `json:"grant_phrase,omitempty" jsonschema:"only the phrase from a permission_required answer, after the person said yes"`
 }
 
@@ -72,7 +73,7 @@ var editTool = define[EditInput, EditOutput](Tool{
 	if at.isDir() {
 		return p, hint.New("not_regular", fmt.Sprintf("%q is a folder", in.Path)).Then("give the path of a file in it")
 	}
-	o := edit.Options{NoLinks: true, BaseHash: value(in.BaseHash, ""), DryRun: value(in.DryRun, false), Undo: g.Undo}
+	o := edit.Options{NoLinks: true, BaseHash: value(in.BaseHash, ""), DryRun: value(in.DryRun, false), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo}
 	p.effects, p.run = g.change(at, value(in.Phrase, ""), o, func(outside bool, o edit.Options) (edit.Result, error) {
 		if outside {
 			return edit.EditCopy(at.dir, at.name, hunks, o)
@@ -128,7 +129,7 @@ func (g *Gate) change(at *place, phrase string, o edit.Options, do func(outside 
 func (g *Gate) changed(ctx context.Context, c *Call, at *place, r edit.Result) answer {
 	folder := strings.TrimSuffix(at.real, at.name)
 	out := EditOutput{Path: filepath.Join(folder, r.Name), Created: r.Created, DryRun: r.DryRun, Replaced: r.Replaced, Added: r.Added, Removed: r.Removed,
-		Diff: r.Diff, DiffCut: r.DiffCut, SHA256: r.Hash, Encoding: string(r.Encoding), LineEnds: string(r.LineEnds), Notes: r.Notes}
+		Diff: r.Diff, DiffCut: r.DiffCut, SHA256: r.Hash, Encoding: string(r.Encoding), LineEnds: string(r.LineEnds), Notes: append(at.notes, r.Notes...)}
 	for _, l := range r.Lines {
 		out.Lines = append(out.Lines, [2]int{l.From, l.To})
 	}
@@ -150,7 +151,7 @@ func (g *Gate) changed(ctx context.Context, c *Call, at *place, r edit.Result) a
 		fmt.Fprintf(&b, " (+%d −%d lines)", r.Added, r.Removed)
 	}
 	b.WriteString("\n" + r.Diff)
-	for _, n := range r.Notes {
+	for _, n := range out.Notes {
 		fmt.Fprintf(&b, "\n%s", n)
 	}
 	if !r.DryRun && strings.HasSuffix(out.Path, ".py") {

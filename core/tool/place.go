@@ -26,6 +26,8 @@ type place struct {
 	unit grant.Unit
 	// unitID is the identity of dir; zero while the unit doesn't exist.
 	unitID grant.ID
+	// notes say where the path led elsewhere than it was written.
+	notes []string
 }
 
 func (p *place) close() {
@@ -48,11 +50,12 @@ func (g *Gate) locate(path, base string, folder bool) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if real, err = g.twin(real); err != nil {
+	real, notes, err := g.twin(real)
+	if err != nil {
 		return nil, err
 	}
 	info, err := os.Lstat(real)
-	p := &place{given: path, real: real, unit: grant.UnitOf(g.Workspace, real, err == nil && info.IsDir() || err != nil && folder)}
+	p := &place{given: path, real: real, notes: notes, unit: grant.UnitOf(g.Workspace, real, err == nil && info.IsDir() || err != nil && folder)}
 	start := string(filepath.Separator)
 	if !p.unit.Outside {
 		start = g.Workspace
@@ -132,24 +135,24 @@ func (p *place) makeUnit() error {
 
 // twin gives the name that a path in the workspace has on disk where it differs only in Unicode normalisation or in the
 // kind of spaces: models can't always write such names.
-func (g *Gate) twin(real string) (string, error) {
+func (g *Gate) twin(real string) (name string, notes []string, err error) {
 	if _, err := os.Lstat(real); err == nil || !grant.Within(g.Workspace, real) || real == g.Workspace {
-		return real, nil
+		return real, nil, nil
 	}
 	root, err := os.OpenRoot(g.Workspace)
 	if err != nil {
-		return "", notThere(real, err)
+		return "", nil, notThere(real, err)
 	}
 	defer root.Close()
 	rel, err := filepath.Rel(g.Workspace, real)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	found, err := edit.Resolve(root, rel)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return filepath.Join(g.Workspace, found), nil
+	return filepath.Join(g.Workspace, found.Name), found.Notes, nil
 }
 
 func identity(root *os.Root) grant.ID {

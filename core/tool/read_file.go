@@ -52,7 +52,7 @@ var readFileTool = define[ReadFileInput, ReadFileOutput](Tool{
 			return answer{}, err
 		}
 		out := ReadFileOutput{Path: filepath.Join(strings.TrimSuffix(at.real, at.name), r.Name), Text: r.Text, First: r.First, Last: r.Last, Lines: r.Lines, Next: r.Next,
-			SHA256: r.Hash, Size: r.Size, Modified: r.Modified.UTC().Format(time.RFC3339), Encoding: string(r.Encoding), LineEnds: string(r.LineEnds), Notes: r.Notes}
+			SHA256: r.Hash, Size: r.Size, Modified: r.Modified.UTC().Format(time.RFC3339), Encoding: string(r.Encoding), LineEnds: string(r.LineEnds), Notes: append(at.notes, r.Notes...)}
 		text := r.Text
 		var notes []string
 		if r.First > 1 || r.Next > 0 {
@@ -64,7 +64,7 @@ var readFileTool = define[ReadFileInput, ReadFileOutput](Tool{
 		if r.LongLines {
 			notes = append(notes, "long lines were cut")
 		}
-		if notes = append(notes, r.Notes...); len(notes) > 0 {
+		if notes = append(notes, out.Notes...); len(notes) > 0 {
 			text = "[" + strings.Join(notes, "; ") + "]\n" + text
 		}
 		return answer{text, out}, nil

@@ -16,6 +16,7 @@ type WriteFileInput struct {
 	Content   string  `json:"content" jsonschema:"all of its text"`
 	Overwrite *bool   `json:"overwrite,omitempty" jsonschema:"replace a file that exists"`
 	BaseHash  *string `json:"base_hash,omitempty" jsonschema:"with overwrite: sha256 from read_file; refuse if the file has changed since"`
+	Literal   *bool   `json:"allow_placeholder,omitempty" jsonschema:"write text such as '... existing code ...' as it is"`
 	Phrase    *string `json:"grant_phrase,omitempty" jsonschema:"only the phrase from a permission_required answer, after the person said yes"`
 }
 
@@ -38,7 +39,7 @@ var writeFileTool = define[WriteFileInput, EditOutput](Tool{
 	if at.info != nil && !value(in.Overwrite, false) {
 		return p, hint.New("exists", fmt.Sprintf("%q exists", in.Path)).Then("pass overwrite=true to replace all of it, or use edit to change a part")
 	}
-	o := edit.Options{NoLinks: true, Overwrite: value(in.Overwrite, false), BaseHash: value(in.BaseHash, ""), Undo: g.Undo}
+	o := edit.Options{NoLinks: true, Overwrite: value(in.Overwrite, false), BaseHash: value(in.BaseHash, ""), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo}
 	p.effects, p.run = g.change(at, value(in.Phrase, ""), o, func(outside bool, o edit.Options) (edit.Result, error) {
 		if outside {
 			return edit.WriteCopy(at.dir, at.name, in.Content, o)
