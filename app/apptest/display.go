@@ -12,6 +12,7 @@
 package apptest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -354,6 +355,16 @@ func (w *Window) Picture() (*image.RGBA, error) {
 		img.Pix[i], img.Pix[i+1], img.Pix[i+2], img.Pix[i+3] = raw.Data[i+2], raw.Data[i+1], raw.Data[i], 0xFF
 	}
 	return img, nil
+}
+
+// Changes waits until the window no longer looks like a picture of it, and gives how it looks then.
+func (w *Window) Changes(from *image.RGBA, within time.Duration) (now *image.RGBA, err error) {
+	err = wait(within, "the window's picture changes", func() bool {
+		var failed error
+		now, failed = w.Picture()
+		return failed == nil && !bytes.Equal(now.Pix, from.Pix)
+	})
+	return now, err
 }
 
 // Area waits until a part of the window has a colour, as a button does, and gives where: the rows in which at least 40

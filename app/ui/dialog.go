@@ -41,19 +41,21 @@ func dialog(in io.Reader, out io.Writer) int {
 		os.Exit(statusGone)
 	}()
 	display, err := reachDisplay()
-	if err != nil { // Fyne would panic
+	if err != nil {
 		fail(statusNoShow, "no display: %v", err)
 	}
 	faces, err := loadTypefaces()
 	if err != nil {
 		fail(statusNoShow, "%v", err)
 	}
-	// Fyne reads and watches a settings file of the user, in which other programs could make the window unreadable, and
-	// asks the session bus for colours. This dialog looks the same always.
+	// Fyne reads and watches a settings file of the user, in which other programs could make the window unreadable, asks
+	// the session bus for colours, and makes itself a cache. This dialog looks the same always and leaves nothing behind.
 	os.Setenv("XDG_CONFIG_HOME", os.DevNull)
+	os.Setenv("XDG_CACHE_HOME", os.DevNull)
 	os.Setenv("FYNE_THEME", "light")
 	fyneapp.SetMetadata(fyne.AppMetadata{ID: "app.handrail", Name: "Handrail", Migrations: map[string]bool{"fyneDo": true}})
 	a := fyneapp.New()
+	os.Unsetenv("XDG_CACHE_HOME") // the index of the system's fonts is worth keeping
 	a.Settings().SetTheme(look{})
 	a.SetIcon(fyne.NewStaticResource("app.png", assets.AppIcon))
 

@@ -262,6 +262,17 @@ func TestPictures(t *testing.T) {
 				a := ask(t, d, language, r)
 				_, err = a.Area(app.AllowFill, long)
 				must(t, err, a.SavePicture("../../build/screens/"+name+".png"))
+				// What doesn't fit can be reached.
+				before, err := a.Picture()
+				must(t, err, d.Key(apptest.PageDn))
+				_, err = a.Changes(before, long)
+				must(t, err)
+				for err == nil { // to the end, where a key changes nothing
+					before, err = a.Picture()
+					must(t, err, d.Key(apptest.PageDn))
+					_, err = a.Changes(before, 300*time.Millisecond)
+				}
+				must(t, a.SavePicture("../../build/screens/"+name+"_below.png"))
 				must(t, a.Click(app.RefuseFill, long))
 				a.ends(t, approval.Refused)
 			})
@@ -296,6 +307,23 @@ func TestNothingToShow(t *testing.T) {
 		t.Setenv("XAUTHORITY", os.DevNull)
 		could(t, "")
 	})
+}
+
+// An OpenGL that says it is there but doesn't work must not make a dialog that is thought to be shown.
+func TestBrokenOpenGL(t *testing.T) {
+	d := screen(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "dialog")
+	cmd.Env = append(d.Env(), "HOME="+t.TempDir(), "LIBGL_DRIVERS_PATH=/nonexistent")
+	stdin, err := cmd.StdinPipe()
+	must(t, err)
+	stdout, err := cmd.StdoutPipe()
+	must(t, err, cmd.Start())
+	go io.Copy(stdin, strings.NewReader(line(t, "en", request())))
+	said, err := io.ReadAll(stdout)
+	must(t, err)
+	if err := cmd.Wait(); err == nil || len(said) != 0 {
+		t.Errorf("ended with %v, said %s", err, said)
+	}
 }
 
 // A dialog doesn't outlive who asked.

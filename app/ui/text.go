@@ -180,7 +180,7 @@ func wrap(spans []span, width float32) [][]span {
 func join(text []cluster, styles []style) []span {
 	var line []span
 	for i, c := range text {
-		if last := len(line) - 1; last >= 0 && &line[last].face[0] == &styles[i].face[0] {
+		if last := len(line) - 1; last >= 0 && &line[last].face[0] == &styles[i].face[0] && line[last].color == styles[i].color {
 			line[last].text += c.text
 			continue
 		}

@@ -35,12 +35,21 @@ const (
 
 func init() { xgb.Logger.SetOutput(io.Discard) } // it logs what it also returns
 
-// reachDisplay connects to the X server, or reports why none can be used.
+// reachDisplay connects to the X server, or reports why none can be used: without one Fyne would panic, and without
+// OpenGL end or stay invisible.
 func reachDisplay() (*server, error) {
 	if os.Getenv("DISPLAY") == "" {
 		return nil, errors.New("DISPLAY isn't set, and there is no X server without it")
 	}
-	return xgb.NewConn()
+	conn, err := xgb.NewConn()
+	if err != nil {
+		return nil, err
+	}
+	glx, err := xproto.QueryExtension(conn, 3, "GLX").Reply()
+	if err == nil && !glx.Present {
+		err = errors.New("the X server has no OpenGL")
+	}
+	return conn, err
 }
 
 // server is a connection to the X server.
