@@ -22,7 +22,12 @@ type demoCommand struct{}
 // Run plays the main job: the app and a client of its own, in a scratch home folder. The questions are real; the person
 // answers them.
 func (demoCommand) Run() error {
-	scratch, err := os.MkdirTemp("", "handrail-demo-")
+	// Not in /tmp, which commands have one of their own of.
+	base := "/var/tmp"
+	if _, err := os.Stat(base); err != nil {
+		base = ""
+	}
+	scratch, err := os.MkdirTemp(base, "handrail-demo-")
 	if err != nil {
 		return err
 	}
@@ -47,9 +52,11 @@ type demo struct {
 	client                      *mcp.ClientSession
 }
 
+// demoFiles are what stands in the workspace.
+var demoFiles = map[string]string{"Holiday Photos/captions.txt": "beach\nmountain\n", "Letters/aunt.txt": "Dear aunt,\n"}
+
 func (d *demo) play(ctx context.Context) error {
-	files := map[string]string{"Holiday Photos/captions.txt": "beach\nmountain\n", "Letters/aunt.txt": "Dear aunt,\n"}
-	for name, text := range files {
+	for name, text := range demoFiles {
 		path := filepath.Join(d.workspace, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
@@ -72,14 +79,16 @@ func (d *demo) play(ctx context.Context) error {
 		app.Process.Signal(os.Interrupt)
 		<-ended
 	}()
-	if err := d.connect(ctx, ended); err != nil {
-		return err
+	for _, steps := range []func(context.Context) error{d.job, d.harm} {
+		if err := d.connect(ctx, ended); err != nil {
+			return err
+		}
+		err := steps(ctx)
+		d.client.Close()
+		if err != nil {
+			return err
+		}
 	}
-	defer d.client.Close()
-	if err := d.steps(ctx); err != nil {
-		return err
-	}
-	d.client.Close()
 	app.Process.Signal(os.Interrupt)
 	if err := <-ended; err != nil {
 		return fmt.Errorf("the app ended badly: %w", err)
@@ -157,7 +166,8 @@ func (d *demo) wait(ctx context.Context, tool string, args map[string]any) (stri
 	}
 }
 
-func (d *demo) steps(ctx context.Context) error {
+// job is the main job: a command, an edit that is allowed, one that is not.
+func (d *demo) job(ctx context.Context) error {
 	text, failed, err := d.call(ctx, "bash", map[string]any{"command": "ls -R . && uname -s"})
 	if err := trouble("running a command", text, failed, err); err != nil {
 		return err
@@ -186,21 +196,27 @@ func (d *demo) steps(ctx context.Context) error {
 	}
 	d.step("refused; the file is untouched:\n%s", indent(text))
 
-	// First see that nothing in the home folder can be changed, then try the worst.
-	text, failed, err = d.call(ctx, "bash", map[string]any{"command": `touch ~/probe 2>&1; test ! -e ~/probe && echo "home is closed"`})
-	if err := trouble("trying the home folder", text, failed || !strings.Contains(text, "home is closed"), err); err != nil {
+	return nil
+}
+
+// harm is a second assistant that tries the worst. The first one's grants are not its own. First it sees that nothing in
+// the home folder can be changed.
+func (d *demo) harm(ctx context.Context) error {
+	text, failed, err := d.call(ctx, "bash", map[string]any{"command": "touch ~/probe || echo closed"})
+	_, probe := os.Lstat(filepath.Join(d.home, "probe"))
+	if err := trouble("trying the home folder", text, failed || !strings.Contains(text, "closed") || !errors.Is(probe, os.ErrNotExist), err); err != nil {
 		return err
 	}
 	text, _, err = d.call(ctx, "bash", map[string]any{"command": "rm -rf ~"})
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{captions, letter} {
-		if _, err := os.Stat(path); err != nil {
+	for name := range demoFiles {
+		if _, err := os.Stat(filepath.Join(d.workspace, name)); err != nil {
 			return errors.New("rm -rf ~ deleted files")
 		}
 	}
-	d.step("rm -rf ~ was denied by the sandbox:\n%s", indent(lastLines(text, 4)))
+	d.step("another assistant tried rm -rf ~, and the sandbox denied it:\n%s", indent(lastLines(text, 4)))
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // bundleID is the app's, as in FyneApp.toml.
-const bundleID = "app.handrail.Handrail"
+const bundleID = "app.handrail"
 
 type stdioCommand struct {
 	State string `help:"Folder of Handrail's own files." type:"path" placeholder:"DIR"`

@@ -127,13 +127,18 @@ func (v *view) system(m Machine) {
 // leave empty folders behind in it. Then /tmp is in memory.
 func (v *view) temporary(p Policy) {
 	m := p.machine
-	shown := append(p.placePaths(), m.Home, m.Workspace, m.Temp, m.Caches)
-	if slices.ContainsFunc(append(shown, m.toolRoots()...), func(s string) bool { return within("/tmp", s) }) {
+	shown := slices.Concat(p.placePaths(), []string{m.Home, m.Workspace, m.Temp, m.Caches}, m.toolRoots())
+	in := func(dir string) bool {
+		return slices.ContainsFunc(shown, func(s string) bool { return within(dir, s) })
+	}
+	if in("/tmp") {
 		v.add("--tmpfs", "/tmp")
 	} else {
 		v.bind(p.how(), m.Temp, "/tmp")
 	}
-	v.add("--dir", "/var", "--symlink", "/tmp", "/var/tmp")
+	if v.add("--dir", "/var"); !in("/var/tmp") {
+		v.add("--symlink", "/tmp", "/var/tmp")
+	}
 }
 
 // own shows the session's own folders, the only ones that a command changes without the supervisor.

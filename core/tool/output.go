@@ -127,10 +127,17 @@ func explainLine(line, dir string, p sandbox.Policy) string {
 		}
 		wrote := strings.HasPrefix(what, "read-only") || changes.MatchString(line)
 		if d := p.Decide(sandbox.Write, path); !d.Allowed && wrote && !strings.HasPrefix(what, "no such") {
-			return fmt.Sprintf("the sandbox denied changing %s (%s); writable: %s%s", path, d.Rule, strings.Join(p.Writable(), ", "), opens(d))
+			return fmt.Sprintf("the sandbox denied changing %s (%s); writable: %s%s", path, d.Rule, writable(p), opens(d))
 		}
 	}
 	return ""
+}
+
+// writable lists what a command may change, its own temporary folder by the name it knows.
+func writable(p sandbox.Policy) string {
+	m := p.Machine()
+	list := slices.DeleteFunc(p.Writable(), func(s string) bool { return s == m.Temp || s == m.Caches })
+	return strings.Join(append(list, "$TMPDIR"), ", ")
 }
 
 func opens(d sandbox.Decision) string {
