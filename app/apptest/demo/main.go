@@ -1,20 +1,18 @@
-// Demo plays `handrail demo` with nobody at the screen: it gives it a display of its own, and a pointer that answers its
-// questions, Allow to the first and Don't Allow to the second. It keeps a picture of each question.
-//
-//	go run ./app/apptest/demo -programs build -pictures build/screens
+// Demo is `make demo`: it runs `handrail demo` and answers its questions with a real pointer, so that the main job plays
+// with no hands. Where there is no display it starts one of its own. It saves a picture of each question.
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"image/color"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"handrail/app"
@@ -22,104 +20,91 @@ import (
 )
 
 func main() {
-	programs := flag.String("programs", "build", "the folder with handrail and handrail-ui")
-	pictures := flag.String("pictures", "build/screens", "the folder for the pictures")
+	programs := flag.String("programs", "build", "folder of handrail and handrail-ui")
+	pictures := flag.String("pictures", "build/screens", "folder for the pictures")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
 	if err := play(ctx, *programs, *pictures); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-// answers are what the pointer does with the questions, in their order.
-var answers = []struct {
-	name   string
-	button color.NRGBA
-	says   string
+// clicks says what to do when the demo announces a question: in the line's own words.
+var clicks = []struct {
+	line, picture string
+	button        color.NRGBA
 }{
-	{"allow", app.AllowFill, "Allow"},
-	{"refuse", app.RefuseFill, "Don't Allow"},
+	{"Click Allow", "demo_allow.png", app.AllowFill},
+	{"Click Don't Allow", "demo_dont_allow.png", app.RefuseFill},
 }
 
-const patience = 2 * time.Minute
+// appears is how long a question may take to be on the screen of a busy machine.
+const appears = 60 * time.Second
 
 func play(ctx context.Context, programs, pictures string) error {
-	exe, err := filepath.Abs(filepath.Join(programs, "handrail"))
+	if err := os.MkdirAll(pictures, 0o755); err != nil {
+		return err
+	}
+	// Always a display of our own: the pointer of a person's is theirs.
+	d, err := apptest.StartDisplay(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	display, err := apptest.StartDisplay(ctx)
+	defer d.Close()
+	program, err := filepath.Abs(filepath.Join(programs, "handrail"))
 	if err != nil {
 		return err
 	}
-	defer display.Close()
-
-	demo := exec.CommandContext(ctx, exe, "demo")
-	demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
-	demo.WaitDelay = 15 * time.Second
-	demo.Env = append(environment(), display.Env()...)
-	demo.Stdout, demo.Stderr = os.Stdout, os.Stderr
-	if err := demo.Start(); err != nil {
+	cmd := exec.CommandContext(ctx, program, "demo")
+	cmd.Env = append(os.Environ(), d.Env()...)
+	// Nor are their panel and keychain ours, which are found through the session bus.
+	cmd.Env = append(cmd.Env, "WAYLAND_DISPLAY=", "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=", "LANG=en_US.UTF-8")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- demo.Wait() }()
-	answered := make(chan error, 1)
-	go func() { answered <- answer(display, pictures) }()
-	select {
-	case err := <-answered:
-		if err != nil {
-			cancel()
-			<-ended
-			return err
-		}
-		return <-ended
-	case err := <-ended:
-		if err == nil {
-			err = fmt.Errorf("it ended before its questions were answered")
-		}
+	if err := cmd.Start(); err != nil {
 		return err
 	}
-}
-
-func answer(display *apptest.Display, pictures string) error {
-	for _, a := range answers {
-		w, err := display.Window("Handrail: a question", patience)
-		if err != nil {
-			return err
+	answered := 0
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		fmt.Println(lines.Text())
+		if answered < len(clicks) && strings.HasSuffix(lines.Text(), clicks[answered].line) {
+			c := clicks[answered]
+			if err := answer(d, filepath.Join(pictures, c.picture), c.button); err != nil {
+				cmd.Process.Signal(os.Interrupt)
+				return errors.Join(err, cmd.Wait())
+			}
+			answered++
 		}
-		// Allow turns ready when the question has stood still for a second: then everything is drawn.
-		if _, err := w.Area(app.AllowFill, patience); err != nil {
-			return err
-		}
-		picture := filepath.Join(pictures, "demo_"+a.name+".png")
-		if err := w.SavePicture(picture); err != nil {
-			return err
-		}
-		fmt.Printf("  (the pointer clicks %s; picture: %s)\n", a.says, picture)
-		if err := w.Click(a.button, patience); err != nil {
-			return err
-		}
-		if err := w.Gone(patience); err != nil {
-			return err
-		}
+	}
+	if err := cmd.Wait(); err != nil {
+		return err
+	}
+	if answered != len(clicks) {
+		return fmt.Errorf("%d questions were asked, not %d", answered, len(clicks))
 	}
 	return nil
 }
 
-// environment is ours, but for the person's session: no display, bus or language of theirs.
-func environment() []string {
-	var list []string
-	for _, e := range os.Environ() {
-		switch name, _, _ := strings.Cut(e, "="); name {
-		case "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES":
-		default:
-			list = append(list, e)
-		}
+func answer(d *apptest.Display, picture string, button color.NRGBA) error {
+	w, err := d.Window("Handrail: a question", appears)
+	if err != nil {
+		return err
 	}
-	return append(list, "LANG=C.UTF-8")
+	if _, err := w.Area(button, appears); err != nil { // Allow looks so once a click counts
+		return err
+	}
+	if err := w.SavePicture(picture); err != nil {
+		return err
+	}
+	if err := w.Click(button, appears); err != nil {
+		return err
+	}
+	fmt.Printf("  (clicked; a picture of the question is in %s)\n", picture)
+	return w.Gone(appears)
 }
