@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// built is the program as it is shipped, made once.
+var built string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "handrail-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	built = filepath.Join(dir, "handrail")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", built, ".")
+	if runtime.GOOS != "darwin" {
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// computer is a scratch home folder in which the program runs, with no display and no bus.
+type computer struct {
+	home, state string
+}
+
+func newComputer(t testing.TB) computer {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := computer{home: filepath.Join(dir, "home"), state: filepath.Join(dir, "state")}
+	if err := os.Mkdir(c.home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c computer) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(built, args...)
+	cmd.Env = []string{"HOME=" + c.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	return cmd
+}
+
+func (c computer) run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	out, err := c.command(args...).CombinedOutput()
+	return string(out), err
+}
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+// One malformed line is answered and doesn't end the server; nothing but answers is on standard output.
+func TestStdioServer(t *testing.T) {
+	c := newComputer(t)
+	cmd := c.command("serve", "--stdio", "--state", c.state, "--surface", "none")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, initialize+"this is no JSON\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bash","arguments":{"command":"printf '<%s>' \"$((6*7))\""}}}`+"\n")
+	answers := map[string]json.RawMessage{}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for len(answers) < 3 && lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			t.Fatalf("standard output holds %q", lines.Text())
+		}
+		answers[string(m.ID)] = append(m.Result, m.Error...)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("at the end of input: %v\n%s", err, said.String())
+	}
+	if !strings.Contains(string(answers["null"]), "-32700") {
+		t.Errorf("the malformed line got %s", answers["null"])
+	}
+	if got := string(answers["2"]); !strings.Contains(got, `"<42>`) {
+		t.Errorf("after it: %s", got)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	c := newComputer(t)
+	for _, x := range []struct {
+		name string
+		args []string
+		fail bool
+		want string
+	}{
+		{"version", []string{"--version"}, false, "dev"},
+		{"help", []string{"--help"}, false, "asks you first"},
+		{"no display", []string{"--state", c.state}, true, "handrail serve"},
+		{"unknown command", []string{"explode"}, true, "explode"},
+		{"doctor", []string{"doctor"}, false, "✓ sandbox"},
+		{"doctor: the disk as the workspace", []string{"doctor", "--workspace", "/"}, true, "whole disk"},
+		{"audit of nothing", []string{"audit", "verify", "--state", c.state}, false, "0 records are whole"},
+		{"other address", []string{"serve", "--state", c.state, "--addr", "0.0.0.0:7437"}, true, "loopback"},
+		{"no port", []string{"serve", "--state", c.state, "--addr", "127.0.0.1"}, true, "--addr"},
+		{"unknown surface", []string{"serve", "--surface", "chat"}, true, "surface"},
+		{"unknown level", []string{"serve", "--level", "trusted"}, true, "level"},
+		{"home as the workspace", []string{"serve", "--stdio", "--state", c.state, "--workspace", c.home}, true, "home folder"},
+		{"connect", []string{"connect", "claude", "--state", c.state}, false, `"stdio"`},
+		{"token", []string{"connect", "cursor", "--http", "--state", c.state}, false, "Bearer hr_"},
+		{"second token of a name", []string{"connect", "cursor", "--http", "--state", c.state}, true, "cursor"},
+		{"revoke", []string{"connect", "cursor", "--revoke", "--state", c.state}, false, "no longer"},
+		{"revoke nobody", []string{"connect", "nobody", "--revoke", "--state", c.state}, true, "nobody"},
+		{"dialog", []string{"dialog"}, true, ""},
+		{"launch by hand", []string{"launch"}, true, ""},
+	} {
+		out, err := c.run(t, x.args...)
+		if (err != nil) != x.fail || !strings.Contains(out, x.want) {
+			t.Errorf("%s: %v\n%s", x.name, err, out)
+		}
+	}
+}
+
+// serving starts `handrail serve` on a free port and gives its URL once it is ready.
+func (c computer) serving(t testing.TB, args ...string) (url string, cmd *exec.Cmd) {
+	t.Helper()
+	cmd = c.command(append([]string{"serve", "--state", c.state, "--addr", freeAddr(t)}, args...)...)
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
+	r := bufio.NewReader(errs)
+	var said strings.Builder
+	for url == "" {
+		line, err := r.ReadString('\n')
+		said.WriteString(line)
+		if err != nil {
+			t.Fatalf("the server did not start: %s", said.String())
+		}
+		for word := range strings.FieldsSeq(line) {
+			if strings.HasPrefix(word, "http://") {
+				url = word
+			}
+		}
+	}
+	go io.Copy(io.Discard, r)
+	return url, cmd
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// bearer sends a token with each request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (c computer) client(t testing.TB, url string) *mcp.ClientSession {
+	t.Helper()
+	out, err := c.command("connect", "tester", "--http", "--state", c.state).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, _ := strings.Cut(string(out), "Bearer ")
+	token, _, _ = strings.Cut(token, "\n")
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).
+		Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestHTTPAndBridge(t *testing.T) {
+	c := newComputer(t)
+	url, _ := c.serving(t, "--surface", "none")
+	over := map[string]*mcp.ClientSession{"http": c.client(t, url)}
+	bridge, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: c.command("stdio", "--state", c.state)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bridge.Close()
+	over["stdio"] = bridge
+	for name, s := range over {
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "bash", Arguments: map[string]any{"command": "echo $((6*7))"}})
+		if err != nil || r.IsError || r.Content[0].(*mcp.TextContent).Text != "42\n" {
+			t.Errorf("%s: %+v %v", name, r, err)
+		}
+		r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "write_file", Arguments: map[string]any{"path": "a/b.txt", "content": "x"}})
+		if err != nil || !r.IsError {
+			t.Errorf("%s: with no one to ask, a file was written: %+v %v", name, r, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(c.home, "Handrail", "a")); err == nil {
+		t.Error("a folder was made without permission")
+	}
+	for _, header := range []string{"", "Bearer hr_wrong", "Bearer ", "Basic x"} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", header)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusUnauthorized {
+			t.Errorf("with %q: %s", header, res.Status)
+		}
+	}
+}
+
+// A second program on the same port is told which, and one on the same state folder is told why.
+func TestTaken(t *testing.T) {
+	c := newComputer(t)
+	url, _ := c.serving(t, "--surface", "none")
+	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
+	port, _, _ = strings.Cut(port, "/")
+	if out, err := c.run(t, "serve", "--state", c.state, "--addr", freeAddr(t)); err == nil || !strings.Contains(out, "another Handrail") {
+		t.Errorf("the same state folder: %v\n%s", err, out)
+	}
+	other := newComputer(t)
+	if out, err := other.run(t, "serve", "--state", other.state, "--addr", "127.0.0.1:"+port); err == nil || !strings.Contains(out, port) {
+		t.Errorf("the same port: %v\n%s", err, out)
+	}
+}
+
+// The server ends at once on a signal, with the log whole; killed, it leaves no process behind.
+func TestEnds(t *testing.T) {
+	for _, sig := range []os.Signal{os.Interrupt, os.Kill} {
+		c := newComputer(t)
+		url, cmd := c.serving(t, "--surface", "none")
+		s := c.client(t, url)
+		marker := "handrail-marker-" + strconv.Itoa(os.Getpid())
+		started := make(chan error, 1)
+		go func() {
+			_, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "bash_bg", Arguments: map[string]any{"action": "start", "command": "exec -a " + marker + " sleep 600"}})
+			started <- err
+		}()
+		if err := <-started; err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the job to run", func() bool { return running(t, marker) })
+		cmd.Process.Signal(sig)
+		cmd.Wait()
+		waitFor(t, "the job to end with the server", func() bool { return !running(t, marker) })
+		out, err := c.run(t, "audit", "verify", "--state", c.state)
+		if err != nil {
+			t.Errorf("after %v: %s", sig, out)
+		}
+	}
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for tick := time.NewTicker(20 * time.Millisecond); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited too long for %s", what)
+		}
+	}
+}
+
+// running says whether a process has the word in its arguments.
+func running(t *testing.T, word string) bool {
+	t.Helper()
+	out, err := exec.Command("ps", "-A", "-o", "args").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(out, []byte(word))
+}
