@@ -81,13 +81,8 @@ func (c *call) allowed(op Op, sp *spot, h how) (answer, bool) {
 	case d.Allowed && c.isPrivate(sp.folder):
 		return pass, false
 	case d.Allowed:
-		if sp.links && !c.index.opened[sp.path()] {
-			if _, named := Protected(sp.path()); !named { // it was reached through a link that has a protected name
-				return fail(unix.EPERM), false
-			}
-		}
-		if c.linked(sp.path()) {
-			return fail(unix.EPERM), false
+		if path := sp.path(); c.policy.profile == guarded && (sp.links && !named(path) || c.linked(path)) {
+			return fail(unix.EPERM), false // it was reached through a link with a protected name, or one leads to it
 		}
 		if c.guardsGit(op, sp.path()) {
 			return fail(unix.EPERM), false

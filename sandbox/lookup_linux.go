@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -46,7 +47,7 @@ const maxLinks = 40
 // /proc/self means another process; what the policy decides about is where the walk ended.
 func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 	sp.view = -1
-	_, links := Protected(path)
+	links := named(path)
 	for range maxLinks {
 		trimmed := strings.TrimRight(path, "/")
 		i := strings.LastIndexByte(trimmed, '/')
@@ -82,8 +83,7 @@ func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 				break
 			}
 			path = string(buf[:n])
-			_, named := Protected(path)
-			links = links || named
+			links = links || named(path)
 			if sp.slash {
 				path += "/"
 			}
@@ -96,6 +96,12 @@ func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 	}
 	sp.close()
 	return sp, false
+}
+
+// named reports whether a path, as it is written, goes through a protected name.
+func named(path string) bool {
+	_, yes := Protected(filepath.Clean(path))
+	return yes
 }
 
 // base is what a relative path starts from.

@@ -16,6 +16,19 @@ import (
 // probeCommand makes the test program the probe.
 const probeCommand = "sandboxtest-probe"
 
+// escapeCommand makes the test program try one escape.
+const escapeCommand = "sandboxtest-escape"
+
+// tryEscape tries the escape of that name, and writes what came of it.
+func tryEscape(args []string) int {
+	said, err := escape(strings.Join(args, " "))
+	fmt.Println(said)
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
 // Attempt is one thing that the probe tries.
 type Attempt struct {
 	Route string // one of routes

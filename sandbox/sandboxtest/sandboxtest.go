@@ -33,6 +33,8 @@ func Main(m *testing.M) {
 			os.Exit(sandbox.Launch(os.Args[2:]))
 		case probeCommand:
 			os.Exit(probe(os.Stdin, os.Stdout))
+		case escapeCommand:
+			os.Exit(tryEscape(os.Args[2:]))
 		case hostCommand:
 			os.Exit(host(os.Args[2:]))
 		}

@@ -7,3 +7,5 @@ func TestMain(m *testing.M) { Main(m) }
 func TestGrid(t *testing.T) { Grid(t) }
 
 func TestCases(t *testing.T) { Cases(t) }
+
+func TestLife(t *testing.T) { Life(t) }

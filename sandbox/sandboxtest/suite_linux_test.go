@@ -1,0 +1,5 @@
+package sandboxtest
+
+import "testing"
+
+func TestEscapes(t *testing.T) { Escapes(t) }
