@@ -260,7 +260,7 @@ func TestPictures(t *testing.T) {
 				var r approval.Request
 				must(t, err, json.Unmarshal(text, &r))
 				a := ask(t, d, language, r)
-				_, err = a.Area(app.AllowFill, long)
+				_, err = a.Area(app.RefuseFill, long)
 				must(t, err, a.SavePicture("../../build/screens/"+name+".png"))
 				// What doesn't fit can be reached.
 				before, err := a.Picture()
