@@ -74,7 +74,10 @@ b' ก -x; do echo x > "./$n" && mv "./$n" "./$n.2" && rm "./$n.2" || exit 1; do
 	{Name: "descriptor paths", On: "linux", Script: `echo out > /dev/stdout && echo err > /dev/stderr && echo x > $G/f && exec 3>>$G/f && echo y > /dev/fd/3 && cat $G/f`, Want: "y"},
 	{Name: "run as the owner", Setup: `echo x > $G/f`, Script: `! chmod 4755 $G/f && ! chmod u+s $G/f && cp /bin/ls $TMPDIR/ls && ! chmod u+s $TMPDIR/ls`},
 	{Name: "what is writable is said", On: "linux", Script: `test -w $G && ! test -w $W && ! test -w $OUT && mkdir $G/.claude && ! test -w $G/.claude/commands && test -w $G/.claude`},
-	{Name: "our own program", Script: `! cp /bin/ls "$HANDRAIL" && ! rm "$HANDRAIL"`},
+	{Name: "our own program", Policy: func(b *Bench) sandbox.Policy {
+		b.Machine.Executable = b.Machine.Workspace + "/granted/handrail"
+		return b.Guarded()
+	}, Setup: `cp "$HANDRAIL" $G/handrail`, Script: `cd $G && ! cp /bin/ls handrail && ! rm -f handrail && ! mv handrail h && ! ln handrail h && ! chmod 600 handrail && cd .. && ! mv granted g`, Kept: []string{"handrail"}},
 
 	// What is protected inside a granted folder.
 	{Name: "hook", Setup: "cd $G; " + repository("r"), Script: `! echo x > $G/r/.git/hooks/pre-commit`, Kept: []string{"r/.git/hooks/pre-commit"}},
@@ -146,7 +149,7 @@ func Cases(t *testing.T) {
 			b := NewBench(t)
 			if c.Setup != "" {
 				cmd := exec.Command("/bin/sh", "-e", "-c", c.Setup)
-				cmd.Env = append(b.env(), "PATH="+os.Getenv("PATH"))
+				cmd.Env = append(b.env(), "PATH="+os.Getenv("PATH"), "HANDRAIL="+b.Machine.Executable)
 				cmd.Dir = b.Machine.Workspace
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("setting up: %v\n%s", err, out)
@@ -176,7 +179,7 @@ func Cases(t *testing.T) {
 				kept[rel] = state(filepath.Join(granted, rel))
 			}
 			before := outside()
-			out, exit := b.Run(p, nil, "/bin/sh", "-c", "HANDRAIL='"+b.Machine.Executable+"'\n"+c.Script)
+			out, exit := b.Run(p, nil, "/bin/sh", "-c", c.Script)
 			if failed := exit.Code != 0; failed != c.Fails || !strings.Contains(out, c.Want) {
 				t.Errorf("it ended with %+v, want failing %v and %q:\n%s", exit, c.Fails, c.Want, out)
 			}
