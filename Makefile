@@ -42,6 +42,8 @@ check: ## format, vet, static checks, and the checks for macOS that need no Mac
 	go vet -tags $(TAGS) ./...
 	go tool staticcheck -tags $(TAGS) ./...
 	GOOS=darwin CGO_ENABLED=0 go vet ./core/... ./sandbox/...
+	go build -o build/typecheck ./packaging/typecheck
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=1 build/typecheck ./...
 
 .PHONY: race
 race: setup programs ## run every test with the race detector
@@ -58,6 +60,16 @@ bench: build ## measure, each figure beside its floor
 .PHONY: conformance
 conformance: build ## the official MCP conformance runner, both protocol eras
 	packaging/conformance
+
+# CC_arm64 and CC_amd64 are C compilers for macOS with an SDK, and NM an nm that reads Mach-O.
+.PHONY: link-darwin
+link-darwin: link-darwin-arm64 link-darwin-amd64 ## link both programs for macOS (CC_arm64=… CC_amd64=… NM=…)
+
+link-darwin-%:
+	for program in handrail=. handrail-ui=./app/ui; do out=build/darwin-$*/$${program%%=*}; \
+		CC='$(CC_$*)' CGO_ENABLED=1 GOOS=darwin GOARCH=$* go build -trimpath -tags no_emoji -o $$out $${program#*=}; \
+		packaging/darwin-names '$(NM)' $$out; \
+	done
 
 .PHONY: clean
 clean: ## remove what was built

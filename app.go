@@ -43,7 +43,7 @@ func (c *appCommand) Run() error {
 		served <- err
 	}()
 	r := &resident{Host: h, stop: func() { cancel(nil) }}
-	err = app.Run(ctx, r, app.NewWords(languages()...), os.Stderr)
+	err = app.Run(ctx, r, app.NewWords(app.SystemLanguages()...), os.Stderr)
 	r.Quit()
 	return errors.Join(err, <-served)
 }

@@ -72,7 +72,7 @@ func (f *hostFlags) host(level client.Level) (*core.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := app.NewWords(languages()...)
+	words := app.NewWords(app.SystemLanguages()...)
 	var asker approval.Asker
 	switch surface {
 	case app.DialogSurface:
@@ -137,15 +137,4 @@ func (f *hostFlags) listen(h *core.Host, say io.Writer) (serve func(ctx context.
 		}
 		return nil
 	}, nil
-}
-
-// languages are what the person reads, best first (POSIX locale variables; on macOS the app's own come first).
-func languages() []string {
-	var l []string
-	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
-		if v := os.Getenv(name); v != "" {
-			l = append(l, v)
-		}
-	}
-	return l
 }

@@ -517,7 +517,11 @@ func unanswered(d approval.Decision, r approval.Request) error {
 	case approval.Withdrawn:
 		return hint.New("withdrawn", "the question was withdrawn").Because(d.Detail)
 	}
-	return hint.New("refused", fmt.Sprintf("the person said no (%s)", r.Folder)).Then("do not ask again or work around it; ask them in the chat what they want instead")
+	what := r.Folder
+	if r.Kind == approval.Protected {
+		what = r.Path
+	}
+	return hint.New("refused", fmt.Sprintf("the person said no (%s)", what)).Then("do not ask again or work around it; ask them in the chat what they want instead")
 }
 
 // keepAlive sends progress every few seconds until stop is called, so that clients and proxies don't give up.

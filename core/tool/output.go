@@ -126,7 +126,8 @@ func explainLine(line, dir string, p sandbox.Policy) string {
 			return fmt.Sprintf("the sandbox denied reading %s (%s)%s", path, d.Rule, opens(d))
 		}
 		wrote := strings.HasPrefix(what, "read-only") || changes.MatchString(line)
-		if d := p.Decide(sandbox.Write, path); !d.Allowed && wrote && !strings.HasPrefix(what, "no such") {
+		// Nothing but the sandbox keeps protected names from being changed.
+		if d := p.Decide(sandbox.Write, path); !d.Allowed && (wrote || d.Opens == sandbox.OpensProtected) && !strings.HasPrefix(what, "no such") {
 			return fmt.Sprintf("the sandbox denied changing %s (%s); writable: %s%s", path, d.Rule, writable(p), opens(d))
 		}
 	}

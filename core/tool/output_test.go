@@ -98,6 +98,7 @@ func TestExplainLine(t *testing.T) {
 		{"cat secret", "cat: $H/.ssh/id_rsa: Permission denied", "no permission opens it"},
 		{"hidden", "cat: $H/docs/x.txt: No such file or directory", "can't be seen from inside the sandbox"},
 		{"protected lock", "error: could not lock config file proj/.git/config: Permission denied", "edit and write_file ask"},
+		{"protected redirect", "/bin/bash: line 1: proj/.git/config: Operation not permitted", "protected"},
 		{"names what opens it", "/bin/bash: line 1: other/n.txt: Read-only file system", "request_access"},
 		{"space in the name", "touch: cannot touch 'other/my file': Permission denied", "$W/other/my file"},
 

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"handrail/sandbox"
+)
+
+// p50 reports the median of the durations, and against a floor how many times as long it is.
+func p50(b *testing.B, name string, d []time.Duration) time.Duration {
+	slices.Sort(d)
+	median := d[len(d)/2]
+	b.ReportMetric(float64(median.Microseconds())/1000, name+"-p50-ms")
+	return median
+}
+
+func timed(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+// BenchmarkBash is `bash true` through the HTTP endpoint beside the same sandbox run bare, in turns.
+func BenchmarkBash(b *testing.B) {
+	c := newComputer(b)
+	url, _ := c.serving(b, "--surface", "none")
+	s := c.client(b, url)
+	m := sandbox.Machine{Home: c.home, State: c.state, Workspace: filepath.Join(c.home, "Handrail"), Temp: filepath.Join(b.TempDir(), "tmp"), Executable: built,
+		Path: filepath.SplitList(os.Getenv("PATH"))}
+	if err := os.Mkdir(m.Temp, 0o700); err != nil {
+		b.Fatal(err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer null.Close()
+	call := func() {
+		r, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "bash", Arguments: map[string]any{"command": "true"}})
+		if err != nil || r.IsError {
+			b.Fatal(r, err)
+		}
+	}
+	bare := func() {
+		p, err := sandbox.Start(sandbox.Guarded(m), sandbox.Command{Argv: []string{"/bin/bash", "-c", "true"}, Dir: m.Workspace, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: null, Stdout: null, Stderr: null})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+			b.Fatal(exit, err)
+		}
+	}
+	call()
+	bare()
+	var through, floor []time.Duration
+	for b.Loop() {
+		floor = append(floor, timed(bare))
+		through = append(through, timed(call))
+	}
+	f := p50(b, "floor", floor)
+	b.ReportMetric(float64(p50(b, "endpoint", through))/float64(f), "times-floor")
+}
+
+// BenchmarkToolsList is tools/list over HTTP beside an HTTP request that is refused at the door.
+func BenchmarkToolsList(b *testing.B) {
+	c := newComputer(b)
+	url, _ := c.serving(b, "--surface", "none")
+	s := c.client(b, url)
+	var list, floor []time.Duration
+	for b.Loop() {
+		floor = append(floor, timed(func() {
+			r, err := http.Post(url, "application/json", strings.NewReader("{}"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			io.Copy(io.Discard, r.Body)
+			r.Body.Close()
+		}))
+		list = append(list, timed(func() {
+			if r, err := s.ListTools(context.Background(), nil); err != nil || len(r.Tools) < 7 {
+				b.Fatal(err)
+			}
+		}))
+	}
+	p50(b, "floor", floor)
+	p50(b, "tools/list", list)
+}
+
+// BenchmarkStart is `handrail serve` from its start until it says that it is ready, beside `handrail --version`.
+func BenchmarkStart(b *testing.B) {
+	var ready, floor []time.Duration
+	for b.Loop() {
+		c := newComputer(b)
+		floor = append(floor, timed(func() { c.command("--version").Run() }))
+		ready = append(ready, timed(func() {
+			_, cmd := c.serving(b, "--surface", "none")
+			b.StopTimer()
+			cmd.Process.Signal(os.Interrupt)
+		}))
+		b.StartTimer()
+	}
+	p50(b, "floor", floor)
+	p50(b, "ready", ready)
+}
+
+// BenchmarkRest is what the server takes while nobody asks anything: memory after a hundred calls, processor time over ten
+// seconds. The floor is the memory of a program that only waits.
+func BenchmarkRest(b *testing.B) {
+	if runtime.GOOS != "linux" {
+		b.Skip("reads /proc")
+	}
+	c := newComputer(b)
+	url, cmd := c.serving(b, "--surface", "none")
+	s := c.client(b, url)
+	for range 100 {
+		if _, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "list_files"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	waiting := c.command("stdio", "--state", c.state)
+	in, err := waiting.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := waiting.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer func() { in.Close(); waiting.Wait() }()
+	const rest = 10 * time.Second
+	before := ticks(b, cmd.Process.Pid)
+	time.Sleep(rest) // what is measured is ten seconds of rest
+	b.ReportMetric(float64(ticks(b, cmd.Process.Pid)-before)*10, "cpu-ms-in-10-s")
+	b.ReportMetric(memory(b, cmd.Process.Pid), "MB")
+	b.ReportMetric(memory(b, waiting.Process.Pid), "floor-MB")
+	for b.Loop() {
+	}
+}
+
+// ticks is the processor time of a process in hundredths of a second (proc(5), /proc/pid/stat).
+func ticks(b *testing.B, pid int) int {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+2:]))
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	return user + system
+}
+
+// memory is what a process alone takes, in MB (proc(5), /proc/pid/smaps_rollup: Pss).
+func memory(b *testing.B, pid int) float64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "Pss:" {
+			kb, _ := strconv.Atoi(f[1])
+			return float64(kb) / 1024
+		}
+	}
+	b.Fatal("no Pss")
+	return 0
+}
