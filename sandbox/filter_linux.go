@@ -1,7 +1,11 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -153,20 +157,34 @@ const (
 	dataArgs = 16
 )
 
-// filterProgram makes the rules a program. Another architecture's calls (32-bit ones on amd64) kill.
-func filterProgram(rules []filterRule) ([]unix.SockFilter, error) {
-	prog := []bpf.Instruction{
-		bpf.LoadAbsolute{Off: dataArch, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
-		bpf.LoadAbsolute{Off: dataCall, Size: 4},
-		// x32's numbers on amd64 start at 1<<30, above every known one.
-		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1},
-		bpf.RetConstant{Val: fails(unix.ENOSYS)},
+// filters keeps the programs that were made: there are few kinds of policy, and making one takes a while.
+var filters sync.Map
+
+// filterFor gives a policy's program, as the bytes that the kernel reads.
+func filterFor(p Policy) ([]byte, error) {
+	kind := fmt.Sprint(p.profile, p.permissions)
+	if program, ok := filters.Load(kind); ok {
+		return program.([]byte), nil
 	}
+	prog, err := filterProgram(filterRules(p))
+	if err != nil {
+		return nil, err
+	}
+	program, err := binary.Append(nil, binary.NativeEndian, prog)
+	if err != nil {
+		return nil, fmt.Errorf("making the call filter: %w", err)
+	}
+	filters.Store(kind, program)
+	return program, nil
+}
+
+// filterProgram makes the rules a program: a search by number, and then the rules for that number in their order. Another
+// architecture's calls (32-bit ones on amd64) kill.
+func filterProgram(rules []filterRule) ([]unix.SockFilter, error) {
+	blocks := map[uint32][]bpf.Instruction{}
 	for _, r := range rules {
-		body := make([]bpf.Instruction, 0, 3*len(r.when)+1)
 		length := 3*len(r.when) + 1
+		var body []bpf.Instruction
 		for _, c := range r.when {
 			body = append(body, bpf.LoadAbsolute{Off: dataArgs + 8*c.arg, Size: 4}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask})
 			skip := uint8(length - len(body) - 1)
@@ -176,12 +194,18 @@ func filterProgram(rules []filterRule) ([]unix.SockFilter, error) {
 			}
 			body = append(body, jump)
 		}
-		body = append(body, bpf.RetConstant{Val: r.action})
-		prog = append(prog, bpf.LoadAbsolute{Off: dataCall, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: r.call, SkipFalse: uint8(len(body))})
-		prog = append(prog, body...)
+		blocks[r.call] = append(append(blocks[r.call], body...), bpf.RetConstant{Val: r.action})
 	}
-	prog = append(prog, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
-	raw, err := bpf.Assemble(prog)
+	prog := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: dataArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+		bpf.LoadAbsolute{Off: dataCall, Size: 4},
+		// x32's numbers on amd64 start at 1<<30, above every known one.
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1},
+		bpf.RetConstant{Val: fails(unix.ENOSYS)},
+	}
+	raw, err := bpf.Assemble(append(prog, searchCall(blocks, slices.Sorted(maps.Keys(blocks)))...))
 	if err != nil {
 		return nil, fmt.Errorf("making the call filter: %w", err)
 	}
@@ -190,4 +214,19 @@ func filterProgram(rules []filterRule) ([]unix.SockFilter, error) {
 		out[i] = unix.SockFilter{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
 	}
 	return out, nil
+}
+
+// searchCall gives the part of the program for calls with these sorted numbers, and all between them. It ends on every way.
+func searchCall(blocks map[uint32][]bpf.Instruction, calls []uint32) []bpf.Instruction {
+	allow := bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
+	if len(calls) == 1 {
+		body := blocks[calls[0]]
+		prog := append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: calls[0], SkipTrue: 1}, allow}, body...)
+		return append(prog, allow)
+	}
+	half := len(calls) / 2
+	left, right := searchCall(blocks, calls[:half]), searchCall(blocks, calls[half:])
+	// A conditional jump reaches 255 instructions, a plain one any.
+	prog := []bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: calls[half], SkipFalse: 1}, bpf.Jump{Skip: uint32(len(left))}}
+	return append(append(prog, left...), right...)
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -50,50 +51,40 @@ type stepError struct {
 func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", stepNames[e.step], e.errno) }
 func (e *stepError) Unwrap() error { return e.errno }
 
-// start starts the process from this thread, which must be locked. The listener is the supervisor's end of the filter. The
-// process waits, confined, until ready returns.
-func (f *fork) start(ready func()) (pid, listener int, err error) {
-	fromChild, err := pipe()
+// start starts the process from this thread, which must be locked. The listener is the supervisor's end of the filter.
+func (f *fork) start() (pid, listener int, err error) {
+	said, err := pipe()
 	if err != nil {
 		return 0, 0, err
 	}
-	defer unix.Close(fromChild[0])
-	toChild, err := pipe()
-	if err != nil {
-		unix.Close(fromChild[1])
-		return 0, 0, err
+	defer unix.Close(said[0])
+	var own [3]int // the child's first three descriptors replace this process's
+	for i := range own {
+		if own[i], err = unix.FcntlInt(uintptr(i), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			return 0, 0, err
+		}
+		defer unix.Close(own[i])
 	}
-	defer unix.Close(toChild[1])
 
 	syscall.ForkLock.Lock()
-	pid, errno := f.clone(fromChild[1], toChild[0])
+	pid, errno := f.clone(said[1])
+	for i := range own {
+		unix.Dup3(own[i], i, 0)
+	}
 	syscall.ForkLock.Unlock()
 	runtime.KeepAlive(f)
-	unix.Close(fromChild[1])
-	unix.Close(toChild[0])
+	unix.Close(said[1])
 	if errno != 0 {
 		return 0, 0, errno
 	}
-	step, value, ok := readStep(fromChild[0])
-	if !ok || step != stepListener {
-		return 0, 0, &stepError{step, unix.Errno(value)}
+	step, listener, ok := readStep(said[0])
+	if ok && step == stepListener {
+		if step, errno, failed := readStep(said[0]); failed { // else the pipe closed: the command runs
+			return 0, 0, &stepError{step, unix.Errno(errno)}
+		}
+		return pid, listener, nil
 	}
-	pidfd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer unix.Close(pidfd)
-	if listener, err = unix.PidfdGetfd(pidfd, value, 0); err != nil {
-		return 0, 0, err
-	}
-	ready()
-	if _, err := unix.Write(toChild[1], []byte{0}); err != nil {
-		return 0, 0, err
-	}
-	if step, value, ok = readStep(fromChild[0]); ok { // the pipe closes when the command runs
-		return 0, 0, &stepError{step, unix.Errno(value)}
-	}
-	return pid, listener, nil
+	return 0, 0, &stepError{step, unix.Errno(listener)}
 }
 
 func pipe() (p [2]int, err error) {
@@ -114,39 +105,35 @@ func readStep(fd int) (step, value int, ok bool) {
 	}
 }
 
-// clone makes the copy of this thread. In the child nothing but raw calls may happen: the other threads are not there, so an
-// allocation or a growing stack could wait for one of them for ever. All variables stand ready before.
+// clone makes the copy of this thread, which waits until the copy became the command. The two share their descriptors up to
+// then, so the listener is the supervisor's from the start. In the child nothing but raw calls may happen: the other threads are
+// not there, so an allocation or a growing stack could wait for one of them for ever. All variables stand ready before.
 //
 //go:noinline
 //go:norace
 //go:nocheckptr
-func (f *fork) clone(say, hear int) (pid int, errno unix.Errno) {
+func (f *fork) clone(say int) (pid int, errno unix.Errno) {
 	var (
-		r, step, sig uintptr
-		e            syscall.Errno
-		message      [2]uint64
-		heard        [1]byte
-		all          = ^uint64(0)
-		none, old    uint64
-		action       [8]uint64 // a zero sigaction: the default
-		limit        unix.Rlimit
+		r, step   uintptr
+		e         syscall.Errno
+		message   [2]uint64
+		all       = ^uint64(0)
+		none, old uint64
+		limit     unix.Rlimit
 	)
 	const signalSize = 8
 	syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, 0, uintptr(unsafe.Pointer(&limit)), 0, 0)
 	// The Go runtime raised the soft limit for itself; programs that use select rely on a low one.
 	limit.Cur = min(limit.Max, 1024)
 
-	// No signal handler of the runtime may run in the child.
+	// No signal handler of the runtime may run in the child. Running the command resets them.
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&old)), signalSize, 0, 0)
-	r, _, e = syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	r, _, e = syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|unix.CLONE_FILES|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if e != 0 || r != 0 {
 		syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&old)), 0, signalSize, 0, 0)
 		return int(r), e
 	}
 
-	for sig = 1; sig <= 64; sig++ {
-		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&action)), 0, signalSize, 0, 0)
-	}
 	syscall.RawSyscall(unix.SYS_UMASK, uintptr(f.umask), 0, 0)
 	step = stepSession
 	if _, _, e = syscall.RawSyscall(unix.SYS_SETSID, 0, 0, 0); e != 0 {
@@ -186,9 +173,6 @@ func (f *fork) clone(say, hear int) (pid int, errno unix.Errno) {
 	message[0], message[1] = stepListener, uint64(r)
 	syscall.RawSyscall(unix.SYS_WRITE, uintptr(say), uintptr(unsafe.Pointer(&message)), unsafe.Sizeof(message))
 	step = stepExec
-	if r, _, e = syscall.RawSyscall(unix.SYS_READ, uintptr(hear), uintptr(unsafe.Pointer(&heard)), 1); r != 1 {
-		goto failed
-	}
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&none)), 0, signalSize, 0, 0)
 	_, _, e = syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(f.argv0)), uintptr(unsafe.Pointer(&f.argv[0])), uintptr(unsafe.Pointer(&f.envv[0])))
 
@@ -201,8 +185,13 @@ failed:
 }
 
 // newFork prepares everything that the child needs.
-func newFork(todo plan, ruleset, umask int, filter []unix.SockFilter) (*fork, error) {
-	f := &fork{ruleset: ruleset, umask: umask, terminal: todo.Terminal, filter: unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}}
+func newFork(todo plan, ruleset, umask int) (*fork, error) {
+	const size = int(unsafe.Sizeof(unix.SockFilter{}))
+	if len(todo.Filter) == 0 || len(todo.Filter)%size != 0 || len(todo.Argv) == 0 {
+		return nil, errors.New("the plan has no filter or no program")
+	}
+	filter := unix.SockFprog{Len: uint16(len(todo.Filter) / size), Filter: (*unix.SockFilter)(unsafe.Pointer(&todo.Filter[0]))}
+	f := &fork{ruleset: ruleset, umask: umask, terminal: todo.Terminal, filter: filter}
 	var err error
 	if f.argv0, err = unix.BytePtrFromString(todo.Argv[0]); err != nil {
 		return nil, &os.PathError{Op: "running", Path: todo.Argv[0], Err: err}

@@ -79,18 +79,15 @@ func (l *launcher) launch() error {
 	if err != nil {
 		return err
 	}
-	filter, err := filterProgram(filterRules(p))
+	f, err := newFork(l.plan, ruleset, l.umask)
 	if err != nil {
 		return err
 	}
-	f, err := newFork(l.plan, ruleset, l.umask, filter)
-	if err != nil {
-		return err
+	// Nothing else in the sandbox may look into this process. The second Landlock layer says the same.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("closing the launcher to others: %w", err)
 	}
-	pid, listener, err := f.start(func() {
-		// Nothing else in the sandbox may look into this process. The second Landlock layer says the same.
-		err = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	})
+	pid, listener, err := f.start()
 	if err != nil {
 		var step *stepError
 		if errors.As(err, &step) && step.step == stepFilter {

@@ -222,6 +222,9 @@ func (v *view) hold(path string, descriptor func(*os.File) int) (int, error) {
 func (v *view) hide(p Policy) error {
 	var hidden []string
 	for _, secret := range p.machine.secretPaths() {
+		if _, err := os.Lstat(secret); err != nil {
+			continue // most don't exist
+		}
 		real, err := filepath.EvalSymlinks(secret)
 		if err != nil || covered(hidden, real) || p.profile != classic && !covered(v.shown, real) {
 			continue

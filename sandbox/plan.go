@@ -16,6 +16,7 @@ type plan struct {
 	Env      []string
 	Terminal bool
 	Held     []string `json:",omitempty"` // Linux: paths of the folders that fdHeld and the following are
+	Filter   []byte   `json:",omitempty"` // Linux: the program of the call filter
 	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
 	Nested []string `json:",omitempty"`
 	// Linux: files in granted folders that the home folder's start-up files lead to.

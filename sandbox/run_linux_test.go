@@ -12,11 +12,13 @@ import (
 
 // bench is a scratch machine: a home folder with a workspace and what a person has in it.
 type bench struct {
-	t *testing.T
+	t testing.TB
 	m Machine
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T) *bench { t.Helper(); return benchFor(t) }
+
+func benchFor(t testing.TB) *bench {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

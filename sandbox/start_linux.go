@@ -72,7 +72,11 @@ func start(p Policy, c Command) (*Process, error) {
 	}
 	defer v.close()
 
-	todo := plan{Policy: p.record(), Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Nested: nestedIn(p), Linked: startUpLinks(p)}
+	filter, err := filterFor(p)
+	if err != nil {
+		return nil, err
+	}
+	todo := plan{Policy: p.record(), Filter: filter, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Nested: nestedIn(p), Linked: startUpLinks(p)}
 	for _, h := range v.held {
 		todo.Held = append(todo.Held, h.Path)
 	}

@@ -12,8 +12,7 @@ import (
 var systemReads = map[string][]string{
 	"linux": {
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/nix/var/nix/profiles", "/gnu/store",
-		"/run/current-system", "/home/linuxbrew/.linuxbrew", "/snap", "/var/lib/dpkg", "/var/lib/alternatives", "/var/cache/fontconfig", "/var/lib/ca-certificates",
-		"/var/lib/texmf", "/sys/devices/system", "/sys/fs/cgroup",
+		"/run/current-system", "/home/linuxbrew/.linuxbrew", "/snap", "/var/lib/alternatives", "/var/lib/ca-certificates", "/sys/devices/system",
 	},
 	"darwin": {
 		"/System/Library", "/System/Applications", "/System/Cryptexes", "/System/iOSSupport", "/System/Volumes/Preboot/Cryptexes", "/usr", "/bin", "/sbin", "/opt/homebrew", "/opt/local", "/nix/store", "/private/etc", "/private/var/db/timezone", "/private/var/select",
