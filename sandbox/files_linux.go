@@ -193,6 +193,11 @@ func (c *call) openSpot(dirfd uint64, path string, flags int, mode uint32) answe
 		return result(err)
 	}
 	defer unix.Close(fd)
+	// Never a folder: the command could walk from it into all of the host's.
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return fail(unix.EPERM)
+	}
 	// Another session's sandbox may have renamed the folder since the decision: what counts is where the file is now.
 	if now, ok := realPath(fd); !ok || now != sp.path() && !c.index.decide(op, now).Allowed {
 		if op == Create {
@@ -217,6 +222,11 @@ func (c *call) openPipe(folder int, name string, flags int) {
 		return
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		c.answer(fail(unix.EPERM)) // it was replaced
+		return
+	}
 	if a := c.give(fd, flags&unix.O_CLOEXEC != 0); !a.sent {
 		c.answer(a)
 	}

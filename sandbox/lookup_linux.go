@@ -144,14 +144,18 @@ func (c *call) host(sp *spot) (int, error) {
 		unix.Close(fd)
 		return -1, unix.ESTALE
 	}
-	if len(c.folders) >= maxFolders {
-		for old, fd := range c.folders {
-			unix.Close(fd)
-			delete(c.folders, old)
-		}
-	}
 	c.folders[id] = fd
 	return fd, nil
+}
+
+// forgetFolders closes what is kept when it is much. It is called between two calls, so none is in use.
+func (s *supervisor) forgetFolders() {
+	if len(s.folders) >= maxFolders {
+		for id, fd := range s.folders {
+			unix.Close(fd)
+			delete(s.folders, id)
+		}
+	}
 }
 
 // object resolves a path to a file that exists, and gives its real path. An empty path is the file dirfd.

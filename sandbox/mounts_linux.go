@@ -24,6 +24,7 @@ type view struct {
 	held  []heldFolder
 	binds int
 	shown []string // what is mounted so far, in the host's paths
+	ways  []string // folders in memory that lead to what is shown
 }
 
 // heldFolder is a folder opened on the host, by the path it has there and in the sandbox.
@@ -72,7 +73,13 @@ func newView(p Policy, descriptor func(*os.File) int) (v *view, err error) {
 		return v, err
 	}
 	if p.profile != classic {
-		v.add("--dir", m.Home, "--dir", "/run", "--dir", "/var", "--remount-ro", "/")
+		v.add("--dir", m.Home, "--dir", "/run", "--dir", "/var")
+		for _, way := range append(v.ways, "/") {
+			v.add("--remount-ro", way)
+		}
+		if p.profile == readOnly && len(v.ways) > 0 {
+			v.add("--remount-ro", "/tmp")
+		}
 	}
 	if v.binds > maxBinds {
 		return v, fmt.Errorf("showing the policy's folders: %d mounts are needed and %d are the most; grant a folder that holds several", v.binds, maxBinds)
@@ -124,21 +131,24 @@ func (v *view) system(m Machine) {
 }
 
 // temporary shows the session's temporary folder at /tmp, unless something else that is shown lies there: mounting that would
-// leave empty folders behind in it. Then /tmp is in memory.
+// leave empty folders behind in it. Then /tmp is in memory, and so are the folders on the way to what is shown, which are closed
+// at the end.
 func (v *view) temporary(p Policy) {
 	m := p.machine
-	shown := slices.Concat(p.placePaths(), []string{m.Home, m.Workspace, m.Temp, m.Caches}, m.toolRoots())
-	in := func(dir string) bool {
-		return slices.ContainsFunc(shown, func(s string) bool { return within(dir, s) })
-	}
-	if in("/tmp") {
-		v.add("--tmpfs", "/tmp")
-	} else {
+	below := slices.DeleteFunc(append(append(p.placePaths(), m.Home, m.Workspace, m.Temp, m.Caches), m.toolRoots()...), func(s string) bool { return !within("/tmp", s) })
+	if len(below) == 0 {
 		v.bind(p.how(), m.Temp, "/tmp")
+	} else {
+		v.add("--tmpfs", "/tmp")
 	}
-	if v.add("--dir", "/var"); !in("/var/tmp") {
-		v.add("--symlink", "/tmp", "/var/tmp")
+	for _, path := range below {
+		first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/tmp/"), "/")
+		if way := "/tmp/" + first; rest != "" && !slices.Contains(v.ways, way) && !slices.Contains(below, way) {
+			v.add("--tmpfs", way)
+			v.ways = append(v.ways, way)
+		}
 	}
+	v.add("--dir", "/var", "--symlink", "/tmp", "/var/tmp")
 }
 
 // own shows the session's own folders, the only ones that a command changes without the supervisor.

@@ -191,6 +191,7 @@ func (s *supervisor) serve(listener int) error {
 		switch errno {
 		case 0:
 			c := &call{s, n.id, int(n.pid), n.data.args}
+			s.forgetFolders()
 			delete(s.umasks.changing, c.tid)
 			if a := s.handle(c, int(n.data.call)); !a.sent {
 				c.answer(a)

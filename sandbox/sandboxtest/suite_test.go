@@ -9,3 +9,5 @@ func TestGrid(t *testing.T) { Grid(t) }
 func TestCases(t *testing.T) { Cases(t) }
 
 func TestLife(t *testing.T) { Life(t) }
+
+func TestLayouts(t *testing.T) { Layouts(t) }
