@@ -1,4 +1,4 @@
-// Package assets holds the bytes that Handrail shows: icons, words and fonts. It imports nothing of the project.
+// Package assets holds the bytes that Handrail shows: icons and words. It imports nothing of the project.
 //
 // icons/*.svg are the sources, drawn for this project; the PNG files beside them are rendered from them by
 //
@@ -10,8 +10,6 @@
 //
 // translations/*.json are message files of go-i18n, one a language, named by its BCP 47 tag. English is complete by
 // definition; a test holds the others to it.
-//
-// fonts/ has the Thai letters that the question's window needs on a system without Thai fonts.
 package assets
 
 import "embed"
@@ -46,13 +44,4 @@ var (
 	TileWorking []byte
 	//go:embed icons/tile-waiting.png
 	TileWaiting []byte
-)
-
-// Noto Sans Thai, under the SIL Open Font License 1.1 (fonts/OFL.txt). It has Thai letters and punctuation, no Latin
-// letters.
-var (
-	//go:embed fonts/NotoSansThai-Regular.ttf
-	ThaiRegular []byte
-	//go:embed fonts/NotoSansThai-Bold.ttf
-	ThaiBold []byte
 )

@@ -26,7 +26,7 @@ var (
 	_ desktop.Hoverable = (*button)(nil)
 )
 
-func newButton(label [][]span, fill color.Color) *button {
+func newButton(label []fyne.CanvasObject, fill color.Color) *button {
 	b := &button{ground: canvas.NewRectangle(fill), text: container.NewWithoutLayout()}
 	b.ground.CornerRadius = 7
 	b.ExtendBaseWidget(b)
@@ -35,12 +35,12 @@ func newButton(label [][]span, fill color.Color) *button {
 }
 
 // paint changes how the button looks.
-func (b *button) paint(label [][]span, fill color.Color) {
+func (b *button) paint(label []fyne.CanvasObject, fill color.Color) {
 	if b.ground.FillColor == fill && len(b.text.Objects) > 0 {
 		return
 	}
 	b.ground.FillColor = fill
-	b.text.Objects = draw(label)
+	b.text.Objects = label
 	b.Resize(b.Size())
 	b.Refresh()
 }

@@ -4,6 +4,8 @@ import (
 	"image/color"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +50,12 @@ func dialog(in io.Reader, out io.Writer) int {
 	if err != nil {
 		fail(statusNoShow, "%v", err)
 	}
+	own, foreign := texts(talk.Request.Question)
+	faces.complete(own+foreign, systemFonts)
+	if lacks := faces.lacks(own); len(lacks) > 0 {
+		fail(statusNoShow, "found no font for the words of the question, language %q: no %q (U+%04X); install one, on Debian fonts-noto-core or fonts-thai-tlwg",
+			talk.Request.Language, lacks[0], lacks[0])
+	}
 	// Fyne reads and watches a settings file of the user, in which other programs could make the window unreadable, asks
 	// the session bus for colours, and makes itself a cache. This dialog looks the same always and leaves nothing behind.
 	os.Setenv("XDG_CONFIG_HOME", os.DevNull)
@@ -55,7 +63,7 @@ func dialog(in io.Reader, out io.Writer) int {
 	os.Setenv("FYNE_THEME", "light")
 	fyneapp.SetMetadata(fyne.AppMetadata{ID: "app.handrail", Name: "Handrail", Migrations: map[string]bool{"fyneDo": true}})
 	a := fyneapp.New()
-	os.Unsetenv("XDG_CACHE_HOME") // the index of the system's fonts is worth keeping
+	os.Unsetenv("XDG_CACHE_HOME") // OpenGL's drivers keep compiled shaders there for all programs, without which they start late
 	a.Settings().SetTheme(look{})
 	a.SetIcon(fyne.NewStaticResource("app.png", assets.AppIcon))
 
@@ -63,6 +71,24 @@ func dialog(in io.Reader, out io.Writer) int {
 	d.build(a)
 	a.Run()
 	return statusNone // Fyne also ends like this after SIGTERM
+}
+
+// texts gives the characters of a question: of words that are surely our own, without which it can't be read, and of all
+// others, where what a client or a file brings with it may stand as numbers.
+func texts(q app.Question) (own, foreign string) {
+	ours := []string{q.Window, q.Cut, q.More, q.Refuse, q.Allow}
+	others := []string{q.Says, q.Reason}
+	for _, s := range q.Title {
+		if s.Bold { // what the message is about
+			others = append(others, s.Text)
+		} else {
+			ours = append(ours, s.Text)
+		}
+	}
+	for _, f := range slices.Concat(q.Facts, q.Details) {
+		ours, others = append(ours, f.Label), append(others, f.Value)
+	}
+	return strings.Join(ours, ""), strings.Join(others, "")
 }
 
 // dialogWindow is the window with the question. All but changed runs on Fyne's main goroutine.
@@ -222,7 +248,7 @@ func (d *dialogWindow) question(q app.Question) fyne.CanvasObject {
 	add := func(x, gap float32, lines [][]span) (top, bottom float32) {
 		top = y + gap
 		y = top
-		for _, o := range draw(lines) {
+		for _, o := range d.faces.draw(lines) {
 			o.Move(o.Position().AddXY(x, top))
 			list = append(list, o)
 			y = o.Position().Y + o.Size().Height
@@ -277,8 +303,8 @@ func (d *dialogWindow) question(q app.Question) fyne.CanvasObject {
 	return container.New(tall{y + margin}, list...)
 }
 
-func (d *dialogWindow) label(s string, c color.Color) [][]span {
-	return wrap([]span{{d.faces.readable(s), style{face: d.faces.bold, size: 15, color: c}}}, windowWidth)
+func (d *dialogWindow) label(s string, c color.Color) []fyne.CanvasObject {
+	return d.faces.draw(wrap([]span{{d.faces.readable(s), style{face: d.faces.bold, size: 15, color: c}}}, windowWidth))
 }
 
 // tall is the layout of objects that stand where they are.

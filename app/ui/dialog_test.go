@@ -27,6 +27,9 @@ import (
 // looks for it. So the tests go the whole way: the asker's checks, the empty environment, a real window, a real pointer.
 func TestMain(m *testing.M) {
 	if len(os.Args) >= 2 && (os.Args[1] == "dialog" || os.Args[1] == "window") {
+		if folder := onlyFonts(os.Getenv("HOME")); folder != "" {
+			systemFonts = only(folder)
+		}
 		main()
 		return
 	}
@@ -45,6 +48,16 @@ func withName(m *testing.M) int {
 	}
 	defer os.Remove(name)
 	return m.Run()
+}
+
+// onlyFonts is the folder that holds all the fonts there are, for a dialog of these tests with this home folder; "" when
+// it is to use the machine's.
+func onlyFonts(home string) string {
+	folder := filepath.Join(home, "only-fonts")
+	if _, err := os.Stat(folder); home == "" || err != nil {
+		return ""
+	}
+	return folder
 }
 
 // long is enough for a slow machine; no test waits for it to pass.
@@ -309,6 +322,59 @@ func TestNothingToShow(t *testing.T) {
 	})
 }
 
+// With any Thai font alone a question is shown; with none, one in Thai isn't, for nobody could read it, while in a question
+// in English what is Thai stands as numbers.
+func TestFonts(t *testing.T) {
+	text, err := os.ReadFile("../testdata/question_thai.json")
+	var r approval.Request
+	must(t, err, json.Unmarshal(text, &r))
+	for _, c := range []struct {
+		name, pattern, language string
+		want                    approval.Verdict
+	}{
+		{"noto", noto, "th", approval.Refused},
+		{"tlwg", tlwg, "th", approval.Refused},
+		{"garuda", "*/tlwg/Garuda*", "th", approval.Refused},
+		{"norasi", "*/tlwg/Norasi.*", "th", approval.Refused}, // no bold
+		{"latin", "*/dejavu/*", "th", approval.CouldNotShow},
+		{"none", "", "th", approval.CouldNotShow},
+		{"none", "", "en", approval.Refused},
+	} {
+		name := "fonts_" + c.name + "_" + c.language
+		t.Run(name, func(t *testing.T) {
+			d := screen(t)
+			fill(t, filepath.Join(os.Getenv("HOME"), "only-fonts"), c.pattern)
+			if c.want == approval.CouldNotShow {
+				got := app.NewDialog(app.NewWords(c.language)).WithPatience(long).Ask(t.Context(), r)
+				if got.Verdict != c.want || got.Covers(r) == nil || !strings.Contains(got.Detail, "found no font") {
+					t.Errorf("%v (%s)", got.Verdict, got.Detail)
+				}
+				return
+			}
+			a := ask(t, d, c.language, r)
+			_, err := a.Area(app.RefuseFill, long)
+			must(t, err, a.SavePicture("../../build/screens/"+name+".png"), a.Click(app.RefuseFill, long))
+			a.ends(t, c.want)
+		})
+	}
+}
+
+// A dialog leaves nothing behind, such as an index of fonts. What OpenGL's drivers keep isn't the dialog's.
+func TestLeavesNothing(t *testing.T) {
+	d := screen(t)
+	r := request()
+	r.Who.Name = "\u6f22\u5b57" // for which it looks at every font
+	a := ask(t, d, "th", r)
+	must(t, a.Click(app.RefuseFill, long))
+	a.ends(t, approval.Refused)
+	must(t, filepath.WalkDir(os.Getenv("HOME"), func(path string, f os.DirEntry, err error) error {
+		if err == nil && !f.IsDir() && !strings.Contains(path, "/.cache/mesa_shader_cache") {
+			t.Errorf("it left %s", path)
+		}
+		return err
+	}))
+}
+
 // An OpenGL that says it is there but doesn't work must not make a dialog that is thought to be shown.
 func TestBrokenOpenGL(t *testing.T) {
 	d := screen(t)
@@ -391,4 +457,30 @@ func line(t *testing.T, language string, r approval.Request) string {
 	text, err := json.Marshal(app.DialogRequest{Version: 1, Nonce: "00112233445566778899aabbccddeeff", Language: language, Question: q})
 	must(t, err)
 	return fmt.Sprintf("%s\n", text)
+}
+
+// Only words that are surely ours must be readable: no client can make a question unreadable, and so refused, with a name.
+func TestTexts(t *testing.T) {
+	const strange = "\u6f22"
+	for _, kind := range []approval.Kind{approval.EditFolder, approval.EditCopies, approval.JoinFolder, approval.LookFolder, approval.Protected} {
+		for _, language := range []string{"en", "th"} {
+			for _, file := range []bool{false, true} {
+				r := request()
+				r.Kind, r.File, r.Reason, r.Tool, r.Session = kind, file, strange, strange, strange
+				r.Who = client.Identity{ID: strange, Name: strange, Version: strange, Program: "/" + strange, Signed: strange}
+				r.Folder, r.Path, r.Home = "/"+strange, "/"+strange+"/"+strange, "/"+strange
+				q, err := app.NewQuestion(r, app.NewWords(language))
+				must(t, err)
+				own, foreign := texts(q)
+				if strings.Contains(own, strange) || strings.Count(foreign, strange) < 8 {
+					t.Errorf("%s %s: own %q, foreign %q", kind, language, own, foreign)
+				}
+				for _, ours := range []string{q.Window, q.Allow, q.Refuse, q.More, q.Facts[0].Label, q.Details[0].Label} {
+					if ours == "" || !strings.Contains(own, ours) {
+						t.Errorf("%s %s: %q isn't in %q", kind, language, ours, own)
+					}
+				}
+			}
+		}
+	}
 }

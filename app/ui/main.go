@@ -2,8 +2,8 @@
 //
 //	handrail-ui dialog     asks one question, as package app's dialog protocol says
 //
-// It starts from no answer and fails closed: without a display, without OpenGL, after a panic or a signal it ends with a
-// status other than 0, which allows nothing.
+// It starts from no answer and fails closed: without a display, without OpenGL, without a font for the question's words,
+// after a panic or a signal it ends with a status other than 0, which allows nothing.
 package main
 
 import (

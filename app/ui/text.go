@@ -6,9 +6,8 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -16,16 +15,13 @@ import (
 	"github.com/go-text/render"
 	"github.com/go-text/typesetting/di"
 	"github.com/go-text/typesetting/font"
-	"github.com/go-text/typesetting/fontscan"
 	"github.com/go-text/typesetting/segmenter"
 	"github.com/go-text/typesetting/shaping"
 	"golang.org/x/image/math/fixed"
-
-	"handrail/assets"
 )
 
-// Fyne's own text has no Thai in its fonts, parts Thai marks from their letters where it wraps, and cuts what hangs
-// below a line that mixes fonts. So the dialog shapes, wraps and draws its text here, from fonts that it carries.
+// Fyne's own text parts Thai marks from their letters where it wraps, and cuts what hangs below a line that mixes fonts.
+// So the dialog shapes, wraps and draws its text here: from Fyne's fonts, and for what they lack from the system's.
 
 // typeface is a font and those that stand in for the letters it lacks.
 type typeface []*font.Face
@@ -45,35 +41,48 @@ func (t typeface) has(r rune) bool {
 	return ok
 }
 
-// typefaces are the three that a dialog uses.
-type typefaces struct{ regular, bold, mono typeface }
+// typefaces are the three that a dialog uses. They draw the same characters.
+type typefaces struct {
+	regular, bold, mono typeface
+	// above and below are how far a line reaches from its base, as parts of its size: as far as any ink does.
+	above, below float32
+}
 
+// loadTypefaces reads the fonts that the program carries, which are Fyne's: Latin, Greek and Cyrillic.
 func loadTypefaces() (*typefaces, error) {
-	var faces [5]*font.Face
-	for i, data := range [][]byte{
-		theme.DefaultTextFont().Content(), theme.DefaultTextBoldFont().Content(), theme.DefaultTextMonospaceFont().Content(),
-		assets.ThaiRegular, assets.ThaiBold,
-	} {
-		face, err := font.ParseTTF(bytes.NewReader(data))
+	var faces [3]*font.Face
+	for i, carried := range []fyne.Resource{theme.DefaultTextFont(), theme.DefaultTextBoldFont(), theme.DefaultTextMonospaceFont()} {
+		face, err := font.ParseTTF(bytes.NewReader(carried.Content()))
 		if err != nil {
 			return nil, fmt.Errorf("reading a font: %w", err)
 		}
 		faces[i] = face
 	}
-	sans, sansBold, mono, thai, thaiBold := faces[0], faces[1], faces[2], faces[3], faces[4]
+	sans, bold, mono := faces[0], faces[1], faces[2]
 	return &typefaces{
-		regular: typeface{sans, thai, mono},
-		bold:    typeface{sansBold, thaiBold, mono},
-		mono:    typeface{mono, sans, thai},
+		regular: typeface{sans, mono}, bold: typeface{bold, mono}, mono: typeface{mono, sans},
+		above: 1.2, below: 0.48, // enough for most Thai: two marks above a letter, one below
 	}, nil
 }
 
-// readable gives s with every character that no font has as its number. It looks for other fonts on the system, which
-// takes a while, only for characters that the carried ones lack.
+// lacks gives the characters of s that can't be drawn, each once.
+func (t *typefaces) lacks(s string) []rune {
+	var list []rune
+	for _, r := range s {
+		if !t.has(r) && !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (t *typefaces) has(r rune) bool { return t.regular.has(r) && t.mono.has(r) && t.bold.has(r) }
+
+// readable gives s with every character that can't be drawn as its number.
 func (t *typefaces) readable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if t.regular.has(r) && t.mono.has(r) && t.bold.has(r) || t.find(r) {
+		if t.has(r) {
 			b.WriteRune(r)
 		} else {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
@@ -81,39 +90,6 @@ func (t *typefaces) readable(s string) string {
 	}
 	return b.String()
 }
-
-// find adds a font of the system that has r.
-func (t *typefaces) find(r rune) bool {
-	face := systemFonts().ResolveFace(r)
-	if face == nil || !(typeface{face}).has(r) {
-		return false
-	}
-	t.regular, t.bold, t.mono = append(t.regular, face), append(t.bold, face), append(t.mono, face)
-	return true
-}
-
-// systemFonts are the fonts of this machine, or none when it has none or they aren't known soon enough for a dialog.
-var systemFonts = sync.OnceValue(func() *fontscan.FontMap {
-	ready := make(chan *fontscan.FontMap, 1)
-	go func() {
-		fonts := fontscan.NewFontMap(silent{})
-		if err := fonts.UseSystemFonts(""); err != nil {
-			fonts = fontscan.NewFontMap(silent{})
-		}
-		fonts.SetQuery(fontscan.Query{Families: []string{fontscan.SansSerif}})
-		ready <- fonts
-	}()
-	select {
-	case fonts := <-ready:
-		return fonts
-	case <-time.After(2 * time.Second):
-		return fontscan.NewFontMap(silent{})
-	}
-})
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
 
 // style is how a text is drawn.
 type style struct {
@@ -261,14 +237,19 @@ func measure(s span) float32 {
 	return float32(width) / 64
 }
 
-// A line is as high as Thai needs with two marks above a letter and one below.
-const (
-	above  = 1.2 // of the size: from the line's top to its base
-	height = 1.68
-)
+// reach gives how far the ink of a span reaches above and below its base.
+func reach(s span) (above, below float32) {
+	for _, run := range shape(s) {
+		for _, g := range run.Glyphs {
+			top := g.YOffset + g.YBearing
+			above, below = max(above, float32(top)/64), max(below, -float32(top+g.Height)/64)
+		}
+	}
+	return above, below
+}
 
-// draw gives an object that shows lines, and the size it takes.
-func draw(lines [][]span) []fyne.CanvasObject {
+// draw gives the objects that show lines, one below the other.
+func (t *typefaces) draw(lines [][]span) []fyne.CanvasObject {
 	var list []fyne.CanvasObject
 	y := float32(0)
 	for _, line := range lines {
@@ -276,8 +257,8 @@ func draw(lines [][]span) []fyne.CanvasObject {
 		for _, s := range line {
 			width += measure(s)
 		}
-		size := fyne.NewSize(float32(math.Ceil(float64(width))), line[0].size*height)
-		r := canvas.NewRaster(func(w, h int) image.Image { return paint(line, w, h, float32(w)/size.Width) })
+		size := fyne.NewSize(float32(math.Ceil(float64(width))), line[0].size*(t.above+t.below))
+		r := canvas.NewRaster(func(w, h int) image.Image { return t.paint(line, w, h, float32(w)/size.Width) })
 		r.Resize(size)
 		r.Move(fyne.NewPos(0, y))
 		y += size.Height
@@ -287,13 +268,13 @@ func draw(lines [][]span) []fyne.CanvasObject {
 }
 
 // paint draws a line into an image of w×h pixels.
-func paint(line []span, w, h int, scale float32) image.Image {
+func (t *typefaces) paint(line []span, w, h int, scale float32) image.Image {
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	x := float32(0)
 	for _, s := range line {
 		pen := render.Renderer{FontSize: s.size, PixScale: scale, Color: s.color}
 		for _, run := range shape(s) {
-			pen.DrawShapedRunAt(run, img, int(x*scale+0.5), int(s.size*above*scale+0.5))
+			pen.DrawShapedRunAt(run, img, int(x*scale+0.5), int(s.size*t.above*scale+0.5))
 			x += float32(run.Advance) / 64
 		}
 	}
