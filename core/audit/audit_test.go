@@ -222,8 +222,10 @@ func TestFailedWriteStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.file.Close()
-	if l.Append(Record{Kind: Intent}) == nil || l.Append(Record{Kind: Intent}) == nil {
-		t.Error("a record that was not written was reported as written")
+	for range 2 {
+		if l.Append(Record{Kind: Intent}) == nil {
+			t.Error("a record that was not written was reported as written")
+		}
 	}
 }
 
