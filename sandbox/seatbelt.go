@@ -149,6 +149,14 @@ func (s *seatbelt) guarded() {
 	if m.Executable != "" {
 		s.rule("allow", runOps, s.literal("OWN", m.Executable))
 	}
+	if m.Developer == "" {
+		s.section("No developer tools are installed: what would ask to install them.")
+		var tools []string
+		for _, name := range placeholders {
+			tools = append(tools, "/usr/bin/"+name)
+		}
+		s.rule("deny", []string{"process-exec*", "process-exec"}, fixed("literal", tools...)...)
+	}
 	s.section("The folders on the way there, to be looked up only.")
 	s.rule("allow", []string{"file-read-metadata"}, s.ancestors()...)
 

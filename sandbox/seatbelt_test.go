@@ -102,6 +102,8 @@ func TestSBPLGolden(t *testing.T) {
 	}
 }
 
+func request(op, path string) sbpl.Request { return sbpl.Request{Op: op, Path: path} }
+
 // What Seatbelt calls the operations. Reading is also asked for as running.
 var seatbeltOps = map[Op][]string{
 	Read:       {"file-read-data", "file-read-metadata", "file-map-executable", "process-exec"},

@@ -3,6 +3,7 @@ package sandboxtest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,6 +199,16 @@ func Life(t *testing.T) {
 				t.Errorf("%s: %v", p.Profile(), err)
 			}
 		}
+		for _, canary := range sandbox.Canaries(t.Context(), b.Guarded()) {
+			if canary.Err != nil {
+				t.Errorf("%s: %v", canary.Tool, canary.Err)
+			}
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if sandbox.Check(ended, b.Guarded()) == nil {
+			t.Error("a check passed after its time")
+		}
 		if sandbox.Check(t.Context(), sandbox.Policy{}) == nil {
 			t.Error("a policy that allows nothing can be checked")
 		}
@@ -228,7 +239,7 @@ if os.fork() == 0:
     run()
 time.sleep(1000)
 ' %q > %q 2>&1 &
-while [ "$(grep -c up %q)" != 2 ]; do sleep 0.02; done; echo ready; sleep 1000`, b.Root, up, up)
+while [ "$(grep -c up %q 2>/dev/null)" != 2 ]; do sleep 0.02; done; echo ready; sleep 1000`, b.Root, up, up)
 }
 
 // start starts a script and waits for its first line.

@@ -1,0 +1,37 @@
+package sandbox
+
+// Limits lists what the sandbox of a system ("darwin" or "linux") doesn't stop or does otherwise, a sentence each, for
+// SECURITY.md and `handrail doctor`.
+func Limits(system string) []string {
+	limits := []string{
+		"What a command writes in a granted folder and another program runs later (a script in package.json, a Makefile, a test) runs outside the sandbox then.",
+		"A second name (hard link) that the person gave a protected file or a secret is not known: under that name it is an ordinary file.",
+		"The processor, memory and disk that a command uses are not bounded.",
+		"With the network permission a command can send away all it can read.",
+		"The profile classic is no boundary.",
+	}
+	switch system {
+	case "linux":
+		limits = append(limits,
+			"With the network permission datagrams (UDP) also reach programs that listen on this computer's own address; connections (TCP) don't, but for name servers on port 53.",
+			"Without the loopback permission each command has a loopback of its own: two commands don't reach each other.",
+			"Secrets inside a granted folder are hidden if they exist when the command starts; one that comes later can be read until the next start.",
+			"Links with a protected name are followed in a granted folder and the folders directly in it, not deeper.",
+			"Unix sockets are made only in the session's own folders, and unix datagram sockets not at all.",
+			"Debuggers and tracers don't work (ptrace), nor do containers, nested sandboxes and 32-bit programs.",
+			"A file has the mode that the command gave it, but never the bit that runs it as its owner.",
+			"Before Linux 6.12 a command with the network or loopback permission is kept from abstract unix sockets by Handrail alone, not by the kernel too.",
+			"On file systems without inode numbers of their own (some network and FUSE file systems) changes in granted folders may fail.",
+		)
+	case "darwin":
+		limits = append(limits,
+			"A new Git repository can't be made by a command: its settings are protected from the first moment. Handrail's git tool makes it.",
+			"Profiles name paths: a granted folder that the person swaps for another while a command runs is that other folder to the command.",
+			"A process of the same user can read the arguments and environment of every other; no profile changes that.",
+			"Programs that run with another user's rights (ps, top, sudo) can't be started.",
+			"Programs with a Seatbelt sandbox of their own (Swift packages, browsers) must be told to leave it out.",
+			"Hard links and clones of files are refused.",
+		)
+	}
+	return limits
+}
