@@ -398,14 +398,6 @@ var escapes = []struct {
 	}},
 }
 
-func dials(network, address string) error {
-	conn, err := net.DialTimeout(network, address, 5*time.Second)
-	if err == nil {
-		conn.Close()
-	}
-	return err
-}
-
 // runs32 runs a program of 32 bits that ends with status 0.
 func runs32() error {
 	if runtime.GOARCH != "amd64" {

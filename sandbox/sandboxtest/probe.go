@@ -192,6 +192,9 @@ func probe(in io.Reader, out io.Writer) int {
 			byName[r.name] = r
 		}
 	}
+	for _, r := range netRoutes {
+		byName[r.name] = r
+	}
 	unix.Umask(0o022)
 	results := make([]string, len(attempts))
 	for i, a := range attempts {

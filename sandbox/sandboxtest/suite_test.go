@@ -11,3 +11,5 @@ func TestCases(t *testing.T) { Cases(t) }
 func TestLife(t *testing.T) { Life(t) }
 
 func TestLayouts(t *testing.T) { Layouts(t) }
+
+func TestNetwork(t *testing.T) { Network(t) }
