@@ -135,7 +135,11 @@ func (v *view) system(m Machine) {
 // at the end.
 func (v *view) temporary(p Policy) {
 	m := p.machine
-	below := slices.DeleteFunc(append(append(p.placePaths(), m.Home, m.Workspace, m.Temp, m.Caches), m.toolRoots()...), func(s string) bool { return !within("/tmp", s) })
+	shown := slices.Concat(p.placePaths(), []string{m.Home, m.Workspace, m.Temp, m.Caches}, m.toolRoots())
+	in := func(dir string) (below []string) {
+		return slices.DeleteFunc(slices.Clone(shown), func(s string) bool { return !within(dir, s) })
+	}
+	below := in("/tmp")
 	if len(below) == 0 {
 		v.bind(p.how(), m.Temp, "/tmp")
 	} else {
@@ -148,7 +152,9 @@ func (v *view) temporary(p Policy) {
 			v.ways = append(v.ways, way)
 		}
 	}
-	v.add("--dir", "/var", "--symlink", "/tmp", "/var/tmp")
+	if v.add("--dir", "/var"); len(in("/var/tmp")) == 0 {
+		v.add("--symlink", "/tmp", "/var/tmp")
+	}
 }
 
 // own shows the session's own folders, the only ones that a command changes without the supervisor.

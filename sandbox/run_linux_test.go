@@ -2,12 +2,17 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // bench is a scratch machine: a home folder with a workspace and what a person has in it.
@@ -81,23 +86,105 @@ func (b *bench) sh(p Policy, script string) (string, Exit) {
 	return strings.TrimSpace(out.String()), exit
 }
 
-func TestTry(t *testing.T) { // a script from the environment, for trying things by hand
+func TestNoBubblewrap(t *testing.T) {
 	b := newBench(t)
-	g := b.mkdir(b.m.Workspace + "/g")
-	b.mkdir(b.m.Workspace + "/other")
-	p := Guarded(b.m).AllowWrite(g)
-	script := os.Getenv("TRY")
-	if script == "" {
-		script = "id; ls -la; echo hi > g/a; cat g/a; echo x > other/b; ls -la g other; echo t > $TMPDIR/x; ls -l $TMPDIR /tmp; cat /proc/self/status | grep -i 'nonewp\\|seccomp\\|Cap'"
-	}
-	for _, perm := range os.Getenv("PERM") {
-		switch perm {
-		case 'n':
-			p = p.AllowNetwork()
-		case 'l':
-			p = p.AllowLoopback()
+	was := bwrapPaths
+	t.Cleanup(func() { bwrapPaths = was })
+	bwrapPaths = []string{b.m.Temp + "/bwrap"}
+	refused := func(say string) {
+		t.Helper()
+		_, err := Start(Guarded(b.m), Command{Argv: []string{"/bin/sh", "-c", "echo x > $TMPDIR/ran"}, Dir: b.m.Workspace, Env: []string{"TMPDIR=" + b.m.Temp}})
+		var unavailable *UnavailableError
+		if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), say) {
+			t.Errorf("%v, want %q", err, say)
+		}
+		if _, err := os.Stat(b.m.Temp + "/ran"); err == nil {
+			t.Error("it ran all the same")
 		}
 	}
-	out, exit := b.sh(p, script)
-	t.Logf("%+v\n%s", exit, out)
+	refused("install the package bubblewrap")
+	for _, c := range []struct{ said, say string }{
+		{"bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.", "user.max_user_namespaces"},
+		{"bwrap: setting up uid map: Permission denied", "apparmor_restrict_unprivileged_userns"},
+		{"bwrap: Unknown option --as-pid-1", "install bubblewrap 0.5"},
+		{"bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "Can't mount proc"},
+		{"", "exit status 1"},
+	} {
+		if err := os.WriteFile(bwrapPaths[0], []byte("#!/bin/sh\necho \""+c.said+"\" >&2\nexit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		refused(c.say)
+	}
+	// One that runs the program without any sandbox: the launcher isn't the first process then, and refuses.
+	if err := os.WriteFile(bwrapPaths[0], []byte("#!/bin/sh\nshift 3\nexec \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused("only Handrail starts this")
+}
+
+func TestManyFolders(t *testing.T) {
+	b := newBench(t)
+	p := Guarded(b.m)
+	for i := range 1000 {
+		p = p.AllowWrite(b.mkdir(fmt.Sprintf("%s/g%04d", b.m.Workspace, i)))
+	}
+	if out, exit := b.sh(p, `echo x > g0000/a && echo x > g0999/a && ! echo x > g1000 && cat g0999/a`); exit.Code != 0 {
+		t.Errorf("%+v: %s", exit, out)
+	}
+	for i := range maxBinds {
+		p = p.AllowWrite(b.mkdir(fmt.Sprintf("%s/outside%d", b.m.Home, i)))
+	}
+	if _, err := Start(p, Command{Argv: []string{"/bin/true"}, Dir: b.m.Workspace}); err == nil || !strings.Contains(err.Error(), "grant a folder that holds several") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	b := newBench(t)
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	proc, err := Start(Guarded(b.m), Command{Argv: []string{"/bin/sh", "-c", `tty > /dev/null; echo to > /dev/tty; read line; echo "got $line"; stty -a | head -1; python3 -c 'import fcntl,termios
+try: fcntl.ioctl(0, termios.TIOCSTI, b"x"); print("typed")
+except PermissionError: print("refused")'`}, Dir: b.m.Workspace, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: slave, Stdout: slave, Stderr: slave, Terminal: true})
+	slave.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := master.WriteString("hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	io.Copy(&out, master) // ends with an error when the last one closes the other side
+	if exit, err := proc.Wait(); err != nil || exit.Code != 0 {
+		t.Errorf("%+v, %v", exit, err)
+	}
+	for _, want := range []string{"to\r\n", "got hello", "speed", "refused"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %q", want, out.String())
+		}
+	}
+}
+
+// Descriptors of the host that are open by mistake don't reach the command.
+func TestDescriptors(t *testing.T) {
+	b := newBench(t)
+	var open []int
+	for range 20 {
+		fd, err := unix.Open(b.m.State, unix.O_RDONLY|unix.O_DIRECTORY, 0) // without O_CLOEXEC
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, fd)
+	}
+	defer func() {
+		for _, fd := range open {
+			unix.Close(fd)
+		}
+	}()
+	if out, exit := b.sh(Guarded(b.m), `for f in /proc/self/fd/*; do readlink $f; done | grep -v pipe: | grep -v /dev/null | grep -v '^/proc/'`); out != "" {
+		t.Errorf("%+v: %s", exit, out)
+	}
 }
