@@ -87,9 +87,6 @@ func (p Policy) index() *index {
 	if m.Executable != "" {
 		x.close(x.noWrite, m.Executable, "Handrail itself")
 	}
-	for _, d := range readDevices[m.system()] {
-		x.reads[d] = "a device of the system"
-	}
 	for _, s := range systemReads[m.system()] {
 		x.reads[s] = "the system may be read"
 	}
@@ -108,11 +105,7 @@ func (p Policy) index() *index {
 		x.files[place.Path] = place.File
 	}
 	if p.profile == readOnly {
-		x.writes["/dev/null"] = "a device of the system"
 		return x
-	}
-	for _, d := range writeDevices[m.system()] {
-		x.writes[d] = "a device of the system"
 	}
 	for _, place := range p.writes {
 		x.open(x.reads, place.Path, "edit grant on "+m.short(place.Path))
@@ -195,6 +188,9 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 	if ok {
 		return Decision{Rule: rule + " stays closed"}
 	}
+	if within("/dev", path) || p.machine.system() == "linux" && within("/proc", path) {
+		return x.decideDevice(op, path)
+	}
 	if op == Read {
 		return x.decideRead(path)
 	}
@@ -208,6 +204,19 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 		return x.decideClassic(op, path, folded)
 	}
 	return x.decideWrite(op, path, h)
+}
+
+// decideDevice knows a few devices by name. The others, and what the system says of other processes, are nobody's business.
+func (x *index) decideDevice(op Op, path string) Decision {
+	list := readDevices
+	if op == Write {
+		list = writeDevices
+	}
+	system := x.policy.machine.system()
+	if op != Read && op != Write || !slices.Contains(list[system], path) || op == Write && x.policy.profile == readOnly && path != "/dev/null" {
+		return Decision{Rule: "devices and processes stay as they are"}
+	}
+	return Decision{Allowed: true, Rule: "a device of the system"}
 }
 
 func (x *index) decideRead(path string) Decision {
@@ -242,7 +251,7 @@ func (x *index) decideWrite(op Op, path string, h how) Decision {
 		d := Decision{Rule: "nothing allows changes here", Opens: OpensEdit}
 		if x.policy.profile == readOnly {
 			d = Decision{Rule: "readonly changes nothing"}
-		} else if covered(systemReads[m.system()], path) || covered(readDevices[m.system()], path) {
+		} else if covered(systemReads[m.system()], path) {
 			d = Decision{Rule: "the system stays as it is"}
 		}
 		return d
@@ -259,7 +268,7 @@ func (x *index) decideWrite(op Op, path string, h how) Decision {
 // private reports whether an opened root is the session's own, where no name is protected: nothing of the person's reads it.
 func (x *index) private(root string) bool {
 	m := x.policy.machine
-	return root == m.Temp || root == m.Caches || covered(writeDevices[m.system()], root)
+	return root == m.Temp || root == m.Caches
 }
 
 // madeByTools reports whether a protected name may be made as a folder: what counts in it is protected by itself.

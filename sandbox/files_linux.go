@@ -234,11 +234,11 @@ func (c *call) openPipe(folder int, name string, flags int) {
 
 // openUnnamed opens a file without a name in a folder (O_TMPFILE). It gets a name, if any, by link.
 func (c *call) openUnnamed(dirfd uint64, path string, flags int, mode uint32) answer {
-	real, id, kind, ok := c.object(dirfd, path, true)
-	if !ok || kind&unix.S_IFMT != unix.S_IFDIR || c.isPrivate(real) || !c.index.decide(Create, join(real, "unnamed")).Allowed {
+	real, st, ok := c.object(dirfd, path, true)
+	if !ok || st.Mode&unix.S_IFMT != unix.S_IFDIR || c.isPrivate(real) || !c.index.decide(Create, join(real, "unnamed")).Allowed {
 		return pass
 	}
-	folder, err := c.openObject(real, id)
+	folder, err := c.openObject(real, idOf(&st))
 	if err != nil {
 		return result(err)
 	}
@@ -253,8 +253,8 @@ func (c *call) openUnnamed(dirfd uint64, path string, flags int, mode uint32) an
 
 // reopen opens one of the caller's own descriptors anew, by its path in /proc or /dev.
 func (c *call) reopen(n, flags int) answer {
-	real, id, kind, ok := c.object(uint64(n), "", true)
-	if !ok || kind&unix.S_IFMT != unix.S_IFREG || c.isPrivate(real) {
+	real, st, ok := c.object(uint64(n), "", true)
+	if !ok || st.Mode&unix.S_IFMT != unix.S_IFREG || c.isPrivate(real) {
 		return pass
 	}
 	if !c.index.decide(Write, real).Allowed {
@@ -271,7 +271,7 @@ func (c *call) reopen(n, flags int) answer {
 		}
 		return c.give(fd, flags&unix.O_CLOEXEC != 0)
 	}
-	file, err := c.openObject(real, id)
+	file, err := c.openObject(real, idOf(&st))
 	if err != nil {
 		return result(err)
 	}
@@ -401,11 +401,8 @@ func (c *call) link(oldDir, oldAddr, newDir, newAddr uint64, flags uint32) answe
 	if !ok || !ok2 || oldPath == "" && flags&unix.AT_EMPTY_PATH == 0 {
 		return pass
 	}
-	real, id, kind, ok := c.object(oldDir, oldPath, flags&unix.AT_SYMLINK_FOLLOW != 0)
-	if oldPath == "" {
-		real, id, kind, ok = c.object(oldDir, "", true)
-	}
-	if !ok || kind&unix.S_IFMT == unix.S_IFDIR {
+	real, st, ok := c.object(oldDir, oldPath, flags&unix.AT_SYMLINK_FOLLOW != 0)
+	if !ok || st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return pass
 	}
 	sp, ok := c.spot(newDir, newPath, false)
@@ -422,14 +419,14 @@ func (c *call) link(oldDir, oldAddr, newDir, newAddr uint64, flags uint32) answe
 	}
 	// A second name gives the right to change the file, so the first must have it too.
 	switch d := c.index.decide(Write, real); {
-	case strings.HasSuffix(real, " (deleted)"):
+	case st.Nlink == 0:
 		return c.linkUnnamed(oldDir, oldPath, folder, &sp)
 	case d.Opens == OpensProtected:
 		return fail(unix.EPERM)
 	case !d.Allowed || c.isPrivate(real):
 		return fail(unix.EXDEV)
 	}
-	file, err := c.openObject(real, id)
+	file, err := c.openObject(real, idOf(&st))
 	if err != nil {
 		return result(err)
 	}
@@ -543,12 +540,12 @@ func (c *call) changeObject(dirfd, addr uint64, follow bool, do func(folder int,
 	var sp spot
 	switch last := path[strings.LastIndexByte(path, '/')+1:]; last {
 	case "", ".", "..":
-		real, id, _, ok := c.object(dirfd, path, follow)
+		real, st, ok := c.object(dirfd, path, follow)
 		if !ok || real == "/" || c.isPrivate(real) {
 			return pass
 		}
 		sp, ok = c.spot(0, real, false)
-		if !ok || idOf(&sp.stat) != id { // it lost its name: the descriptor itself says whether it may be changed
+		if !ok || idOf(&sp.stat) != idOf(&st) { // it lost its name: the descriptor itself says whether it may be changed
 			sp.close()
 			return pass
 		}
@@ -686,12 +683,12 @@ func (c *call) access(dirfd, addr uint64, mode uint32, flags int) answer {
 		return pass
 	}
 	follow := flags&unix.AT_SYMLINK_NOFOLLOW == 0
-	real, _, kind, ok := c.object(dirfd, path, follow)
+	real, st, ok := c.object(dirfd, path, follow)
 	if !ok || c.isPrivate(real) {
 		return pass
 	}
 	op, at := Write, real
-	if kind&unix.S_IFMT == unix.S_IFDIR {
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		op, at = Create, join(real, "unnamed")
 	}
 	switch d := c.index.decide(op, at); {

@@ -16,7 +16,7 @@ import (
 func isGit(folder int, assumed string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		var st unix.Stat_t
-		if name != assumed && unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		if fold(name) != assumed && unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 			return false
 		}
 	}
@@ -63,9 +63,9 @@ func (c *call) ownGit(op Op, sp *spot) bool {
 // guardsGit reports whether an operation that is allowed by its path must not happen for what its folder is, or would become.
 func (c *call) guardsGit(op Op, path string) bool {
 	i := strings.LastIndexByte(path, '/')
-	dir, name := path[:max(i, 1)], path[i+1:]
-	parts := name == "HEAD" || name == "objects" || name == "refs"
-	if c.policy.profile == classic || !parts && !protectedInGit[name] && !strings.HasSuffix(dir, "/hooks") || strings.HasSuffix(fold(dir), ".git") && !parts {
+	dir, name := path[:max(i, 1)], fold(path[i+1:]) // some folders take names in other letters for the same
+	parts := name == "head" || name == "objects" || name == "refs"
+	if c.policy.profile == classic || !parts && !protectedInGit[name] && !strings.HasSuffix(fold(dir), "/hooks") || strings.HasSuffix(fold(dir), ".git") && !parts {
 		return false
 	}
 	folder, err := openFolder(dir)
@@ -80,8 +80,8 @@ func (c *call) guardsGit(op Op, path string) bool {
 		return !strings.HasSuffix(fold(dir), ".git") && isGit(folder, "") && !c.isMade(folder)
 	case protectedInGit[name] && isGit(folder, ""):
 		return !(c.isMade(folder) && (op == Delete || op == Attributes))
-	case strings.HasSuffix(dir, "/hooks") && !strings.HasSuffix(name, ".sample"):
-		above, err := openFolder(strings.TrimSuffix(dir, "/hooks"))
+	case strings.HasSuffix(fold(dir), "/hooks") && !strings.HasSuffix(name, ".sample"):
+		above, err := openFolder(dir[:strings.LastIndexByte(dir, '/')])
 		if err != nil {
 			return false
 		}

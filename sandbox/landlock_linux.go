@@ -102,11 +102,9 @@ func (r ruleset) allowOwn(p Policy) error {
 			return err
 		}
 	}
-	for _, path := range writeDevices["linux"] {
-		if path != "/dev/shm" {
-			if err := r.allowPath(path, rightsFile|ll.AccessFSReadDir); err != nil {
-				return err
-			}
+	for _, path := range append(writeDevices["linux"], "/dev/tty", "/dev/ptmx", "/dev/pts") {
+		if err := r.allowPath(path, rightsFile|ll.AccessFSReadDir); err != nil {
+			return err
 		}
 	}
 	return nil

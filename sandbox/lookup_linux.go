@@ -159,7 +159,7 @@ func (s *supervisor) forgetFolders() {
 }
 
 // object resolves a path to a file that exists, and gives its real path. An empty path is the file dirfd.
-func (c *call) object(dirfd uint64, path string, follow bool) (real string, id fileID, mode uint32, ok bool) {
+func (c *call) object(dirfd uint64, path string, follow bool) (real string, st unix.Stat_t, ok bool) {
 	if n, isFD := c.descriptor(path); isFD && follow {
 		path, dirfd = "", uint64(n)
 	}
@@ -177,15 +177,14 @@ func (c *call) object(dirfd uint64, path string, follow bool) (real string, id f
 	}
 	fd, err := unix.Open(path, flags, 0)
 	if err != nil {
-		return "", id, 0, false
+		return "", st, false
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
-		return "", id, 0, false
+		return "", st, false
 	}
 	real, ok = realPath(fd)
-	return real, idOf(&st), st.Mode, ok
+	return real, st, ok
 }
 
 // descriptor reports whether a path is one of the ways to write "my own descriptor n".

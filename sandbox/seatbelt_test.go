@@ -154,6 +154,8 @@ func TestSBPLAgreesWithDecide(t *testing.T) {
 					switch {
 					case name == "file-read-metadata" && got && !want.Allowed:
 						continue // folders on the way may be looked up
+					case c.name == "classic" && strings.HasPrefix(path, "/dev/"):
+						continue // Decide, which has no kernel around it, knows fewer devices
 					case path == "/" && op == Read:
 						continue // the dynamic linker lists it
 					case strings.HasPrefix(path, "/dev/") && (name == "file-map-executable" || name == "process-exec" || op != Write && op != Read):

@@ -264,7 +264,7 @@ type umasks struct {
 
 func (u *umasks) changes(tid int) {
 	u.known = nil
-	if u.changing == nil {
+	if u.changing == nil || len(u.changing) > 1024 {
 		u.changing = map[int]bool{}
 	}
 	u.changing[tid] = true

@@ -21,15 +21,16 @@ var systemReads = map[string][]string{
 	},
 }
 
-// devices of each system by what a command may do with them.
+// devices that any program may open, by system. Decide knows no other; a command also has terminals and memory of its own,
+// and on Linux the entries in /proc of its own processes.
 var (
 	readDevices = map[string][]string{
-		"linux":  {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/fd", "/proc"},
-		"darwin": {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/fd", "/dev/autofs_nowait", "/dev/dtracehelper"},
+		"linux":  {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
+		"darwin": {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"},
 	}
 	writeDevices = map[string][]string{
-		"linux":  {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"},
-		"darwin": {"/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx"},
+		"linux":  {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
+		"darwin": {"/dev/null", "/dev/zero"},
 	}
 )
 

@@ -138,6 +138,23 @@ import pwd, os; print(pwd.getpwuid(os.getuid()).pw_uid == os.getuid())'`, Want: 
 import socket
 s=socket.socket(); s.bind(("127.0.0.1",0)); s.listen(1); c=socket.create_connection(s.getsockname()); print("connected")'`, Want: "connected"},
 	{Name: "no bus", On: "linux", Script: `! test -e /run/dbus/system_bus_socket && ! test -e /run/user && ! test -e /tmp/.X11-unix`},
+
+	// macOS: what other programs would do for a command.
+	{Name: "clipboard", On: "darwin", Script: `! echo x | pbcopy && test -z "$(pbpaste)"`},
+	{Name: "keychain", On: "darwin", Script: `! security list-keychains | grep -q keychain && ! security find-generic-password -s none && ! ls $HOME/Library/Keychains`},
+	{Name: "opening an app", On: "darwin", Script: `printf '#!/bin/sh\ntouch %s/opened\n' "$OUT" > $TMPDIR/x.command; chmod +x $TMPDIR/x.command; ! open -g $TMPDIR/x.command && ! open -a Terminal $TMPDIR/x.command && ! open -g -a Calculator; test ! -e $OUT/opened`},
+	{Name: "scripting apps", On: "darwin", Script: `! osascript -e 'tell application "System Events" to keystroke "x"' && ! osascript -e 'tell application "Finder" to make new folder at desktop' && ! automator -i x && ! shortcuts list`},
+	{Name: "launchd", On: "darwin", Script: `! launchctl submit -l handrail.test -- /usr/bin/touch $OUT/launched && ! launchctl bootstrap gui/$(id -u) $TMPDIR/x.plist; test ! -e $OUT/launched`},
+	{Name: "another user's rights", On: "darwin", Script: `! /bin/ps -ax && ! sudo -n true && ! crontab -l && ! at -l now`},
+	{Name: "a sandbox in the sandbox", On: "darwin", Script: `sandbox-exec -p '(version 1)(allow default)' /usr/bin/true`, Fails: true, Want: "sandbox_apply"},
+	{Name: "the screen", On: "darwin", Script: `! screencapture -x $TMPDIR/x.png || test ! -s $TMPDIR/x.png`},
+	{Name: "search and preferences", On: "darwin", Script: `! mdfind -count x && ! defaults write handrail.test x y`},
+	{Name: "processes outside", On: "darwin", Script: `! kill -0 1 && ! kill -0 $PPID`},
+	{Name: "clones and links of a secret", On: "darwin", Script: `cd $G && ! cp -c key.pem k && ! ln key.pem k && ! cp -c $HOME/.ssh/id_ed25519 k`},
+	{Name: "another name of the home folder", On: "darwin", Script: `! cat /System/Volumes/Data$HOME/.ssh/id_ed25519 && ! ls /System/Volumes/Data$HOME/Documents && ! touch /System/Volumes/Data$OUT/x`},
+	{Name: "names that compose otherwise", On: "darwin", Script: `cd $G && ! mkdir .VSCODE && ! touch .bA\xc5\xbfhrc && ! printf x > "$(printf '.ba\305\277hrc')" && ! printf x > "$(printf '.gitcon\357\254\201g')"`},
+	{Name: "terminals of others", On: "darwin", Script: `for t in /dev/ttys*; do ! echo x > $t || exit 1; done 2>/dev/null`},
+	{Name: "no network on a Mac", On: "darwin", Script: `! curl -sS --max-time 3 https://192.0.2.1 && ! bash -c 'echo > /dev/tcp/127.0.0.1/22' && ! dscacheutil -q host -a name example.org | grep -q address && ! python3 -c 'import socket; socket.socket().bind(("127.0.0.1", 0))'`},
 }
 
 // Cases runs the scripts.
