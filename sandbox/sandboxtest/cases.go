@@ -152,7 +152,7 @@ s=socket.socket(); s.bind(("127.0.0.1",0)); s.listen(1); c=socket.create_connect
 	{Name: "processes outside", On: "darwin", Script: `! kill -0 1 && ! kill -0 $PPID`},
 	{Name: "clones and links of a secret", On: "darwin", Script: `cd $G && ! cp -c key.pem k && ! ln key.pem k && ! cp -c $HOME/.ssh/id_ed25519 k`},
 	{Name: "another name of the home folder", On: "darwin", Script: `! cat /System/Volumes/Data$HOME/.ssh/id_ed25519 && ! ls /System/Volumes/Data$HOME/Documents && ! touch /System/Volumes/Data$OUT/x`},
-	{Name: "names that compose otherwise", On: "darwin", Script: `cd $G && ! mkdir .VSCODE && ! touch .bA\xc5\xbfhrc && ! printf x > "$(printf '.ba\305\277hrc')" && ! printf x > "$(printf '.gitcon\357\254\201g')"`},
+	{Name: "names that compose otherwise", On: "darwin", Script: `cd $G && ! mkdir .VSCODE && ! printf x > "$(printf '.ba\305\277hrc')" && ! printf x > "$(printf '.gitcon\357\254\201g')"`},
 	{Name: "terminals of others", On: "darwin", Script: `for t in /dev/ttys*; do ! echo x > $t || exit 1; done 2>/dev/null`},
 	{Name: "no network on a Mac", On: "darwin", Script: `! curl -sS --max-time 3 https://192.0.2.1 && ! bash -c 'echo > /dev/tcp/127.0.0.1/22' && ! dscacheutil -q host -a name example.org | grep -q address && ! python3 -c 'import socket; socket.socket().bind(("127.0.0.1", 0))'`},
 }

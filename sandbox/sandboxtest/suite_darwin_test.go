@@ -1,0 +1,5 @@
+package sandboxtest
+
+import "testing"
+
+func TestQuestions(t *testing.T) { Questions(t) }
