@@ -22,8 +22,12 @@ const maxOutput = 10_000
 
 // report tells how a job ended or that it runs: the text for the model, and the same as data.
 func (g *Gate) report(j *job.Job) answer {
-	all := shorten(j.Output.All(), maxOutput)
-	out, errs := shorten(j.Output.Stream(job.Stdout), maxOutput), shorten(j.Output.Stream(job.Stderr), maxOutput)
+	end := min(traceback(j.Output.Stream(job.Stderr)), maxOutput*9/10)
+	all := shorten(j.Output.All(), maxOutput, 0)
+	out, errs := shorten(j.Output.Stream(job.Stdout), maxOutput, 0), shorten(j.Output.Stream(job.Stderr), maxOutput, end)
+	if all.cut && end > 0 { // the two streams race, so the traceback may be anywhere in them together
+		all.text = shorten(j.Output.Stream(job.Stdout), maxOutput-end, 0).text + "\n" + lastRunes(errs.text, end)
+	}
 	data := CommandOutput{Stdout: out.text, Stderr: errs.text, Truncated: all.cut || out.cut || errs.cut, InvalidUTF8: all.invalid}
 
 	var b strings.Builder
@@ -197,8 +201,31 @@ type shortened struct {
 	invalid bool
 }
 
-// shorten gives the beginning and the end of output, at most limit characters.
-func shorten(t job.Text, limit int) shortened {
+// traceback gives how many characters at the end of error output are a Python traceback, with those that led to it, 0 where
+// there is none. Its last lines say what went wrong and its first where, so it isn't cut in its middle.
+func traceback(t job.Text) int {
+	text := plainText(t.Tail).text
+	if t.Missing == 0 {
+		text = plainText(append(slices.Clone(t.Head), t.Tail...)).text
+	}
+	const head = "Traceback (most recent call last):"
+	at := strings.LastIndex(text, head)
+	for at > 0 {
+		before := strings.TrimRight(text[:at], "\n")
+		if !strings.HasSuffix(before, "another exception occurred:") && !strings.HasSuffix(before, "direct cause of the following exception:") {
+			break
+		}
+		at = strings.LastIndex(before, head)
+	}
+	if at < 0 {
+		return 0
+	}
+	return utf8.RuneCountInString(text[at:])
+}
+
+// shorten gives the beginning and the end of output, at most limit characters, of the end not less than half, or end if
+// that is more; end is less than limit.
+func shorten(t job.Text, limit, end int) shortened {
 	whole := plainText(append(slices.Clone(t.Head), t.Tail...))
 	if t.Missing == 0 && utf8.RuneCountInString(whole.text) <= limit {
 		return whole
@@ -209,7 +236,8 @@ func shorten(t job.Text, limit int) shortened {
 	} else {
 		head, tail = plainText(t.Head), plainText(t.Tail)
 	}
-	first, last := firstRunes(head.text, limit/2), lastRunes(tail.text, limit/2)
+	end = max(end, limit/2)
+	first, last := firstRunes(head.text, limit-end), lastRunes(tail.text, end)
 	return shortened{text: first + "\n[…]\n" + last, cut: true, invalid: whole.invalid}
 }
 

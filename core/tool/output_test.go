@@ -63,7 +63,7 @@ func TestShorten(t *testing.T) {
 		{"Thai letters count once", text(strings.Repeat("ก", maxOutput), "", 0), false},
 		{"missing", text("begin", "end", 5), true},
 	} {
-		s := shorten(c.text, maxOutput)
+		s := shorten(c.text, maxOutput, 0)
 		if s.cut != c.cut || utf8.RuneCountInString(s.text) > maxOutput+5 {
 			t.Errorf("%s: cut %v, %d characters", c.name, s.cut, utf8.RuneCountInString(s.text))
 		}
@@ -115,6 +115,25 @@ func TestExplainLine(t *testing.T) {
 		got := w.plain(explainLine(line, w.gate.Workspace, p))
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTraceback(t *testing.T) {
+	const one, chained = "Traceback (most recent call last):\n  File \"<stdin>\", line 1\nKeyError: 1\n", "\nDuring handling of the above exception, another exception occurred:\n\n"
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{
+		{"none", "warning: a\n", 0},
+		{"alone", one, len(one)},
+		{"after other text", "warning: a\n" + one, len(one)},
+		{"two that have nothing to do with one another", one + one, len(one)},
+		{"a chain", "x\n" + one + chained + one, 2*len(one) + len(chained)},
+		{"no UTF-8", "\xff\n" + one, len(one)},
+	} {
+		if got := traceback(job.Text{Head: []byte(c.text)}); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -25,11 +24,11 @@ except ValueError as e:
 // python says what is wrong with a Python source's syntax (BEHAVIOUR E10). checked is false where it can't be told: no
 // Python here, no sandbox, too slow. The source is parsed, never run, and that in a sandbox that writes nothing.
 func (g *Gate) python(ctx context.Context, c *Call, source []byte) (problem string, checked bool) {
-	path, err := pythonProgram()
+	r, err := g.Session(c.Session)
 	if err != nil {
 		return "", false
 	}
-	r, err := g.Session(c.Session)
+	path, err := r.program("python3")
 	if err != nil {
 		return "", false
 	}
@@ -56,13 +55,4 @@ func (g *Gate) python(ctx context.Context, c *Call, source []byte) (problem stri
 		return "", false
 	}
 	return firstRunes(said, 300), true
-}
-
-// pythonProgram finds python3. The shim of macOS, which offers to install Apple's tools, is not one.
-func pythonProgram() (string, error) {
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		return "", err
-	}
-	return path, notShim(path)
 }
