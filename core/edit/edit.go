@@ -44,7 +44,10 @@ type Options struct {
 	NoLinks bool
 	// Undo keeps what is replaced. If that fails, nothing is written.
 	Undo *Undo
+	// By is written down with what is kept.
+	By By
 
+	undoOf             string
 	testOnlyStep       func(step string) error
 	testOnlyNoExchange bool
 }

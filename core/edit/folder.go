@@ -38,6 +38,7 @@ type info struct {
 	size         int64
 	mtime, ctime int64
 	uid, gid     uint32
+	cloud        bool // a placeholder for content that is elsewhere: macOS, SF_DATALESS
 }
 
 // same reports whether i is the file that j was, with the content it had as far as a stat can tell.

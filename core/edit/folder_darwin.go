@@ -45,7 +45,8 @@ func (d folder) clone(from *os.File, name string) (*os.File, error) {
 	}
 	to, err := d.openRead(name)
 	if err == nil {
-		err = chmod(to, 0o600) // it has the mode of the other
+		// It has the flags and the mode of the other; one that is locked could neither be changed nor removed.
+		err = errors.Join(unix.Fchflags(int(to.Fd()), 0), chmod(to, 0o600))
 		to.Close()
 	}
 	if err == nil {

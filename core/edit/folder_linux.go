@@ -111,18 +111,3 @@ func attributes(f *os.File) (map[string][]byte, error) {
 	}
 	return found, nil
 }
-
-// grown calls read with a buffer that is large enough.
-func grown(read func([]byte) (int, error)) ([]byte, error) {
-	buf := make([]byte, 1024)
-	for {
-		n, err := read(buf)
-		if err == nil {
-			return buf[:n], nil
-		}
-		if err != unix.ERANGE || len(buf) > 1<<20 {
-			return nil, err
-		}
-		buf = make([]byte, 4*len(buf))
-	}
-}

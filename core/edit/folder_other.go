@@ -25,6 +25,13 @@ func (folder) exchange(string, string) error            { return errors.ErrUnsup
 func (folder) renameNew(string, string) error           { return errors.ErrUnsupported }
 func (folder) flush() error                             { return errors.ErrUnsupported }
 func (folder) clone(*os.File, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (folder) move(string, folder, string) error        { return errors.ErrUnsupported }
+func (folder) moveNew(string, folder, string) error     { return errors.ErrUnsupported }
+func (folder) linkTo(string, folder, string) error      { return errors.ErrUnsupported }
+func (folder) symlink(string, string) error             { return errors.ErrUnsupported }
+func (folder) setTime(string, int64) error              { return errors.ErrUnsupported }
+func (folder) setPerm(string, uint32) error             { return errors.ErrUnsupported }
+func (folder) free() (int64, error)                     { return 0, errors.ErrUnsupported }
 func (folder) spelling(name string, _ *os.File) string  { return name }
 
 func statFile(*os.File) (info, error)                  { return info{}, errors.ErrUnsupported }
@@ -33,3 +40,19 @@ func chown(*os.File, uint32, uint32) error             { return errors.ErrUnsupp
 func chmod(*os.File, uint32) error                     { return errors.ErrUnsupported }
 func keepAttributes(from, to *os.File, _ uint32) error { return errors.ErrUnsupported }
 func euid() uint32                                     { return 0 }
+func setAttributes(*os.File, map[string][]byte)        {}
+func excludeFromBackup(folder) error                   { return errors.ErrUnsupported }
+func flushVolume(folder) error                         { return errors.ErrUnsupported }
+func attributes(*os.File) (map[string][]byte, error)   { return nil, errors.ErrUnsupported }
+func openPath(string) (folder, error)                  { return folder{}, errors.ErrUnsupported }
+func statPath(string) (info, error)                    { return info{}, errors.ErrUnsupported }
+
+type handle int
+
+func (folder) handle(string) (handle, error) { return 0, errors.ErrUnsupported }
+func (folder) writeNew(string, []byte) error { return errors.ErrUnsupported }
+func (handle) close()                        {}
+func (handle) file(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (handle) stat() (info, error)           { return info{}, errors.ErrUnsupported }
+func (handle) plain() bool                   { return false }
+func (handle) read([]byte) (int, error)      { return 0, errors.ErrUnsupported }

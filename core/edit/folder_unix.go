@@ -68,7 +68,7 @@ func infoOf(st *unix.Stat_t) info {
 	i := info{
 		id:   identity{uint64(st.Dev), uint64(st.Ino)},
 		perm: uint32(st.Mode) & 0o7777, links: uint64(st.Nlink), size: st.Size,
-		mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), uid: st.Uid, gid: st.Gid,
+		mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), uid: st.Uid, gid: st.Gid, cloud: placeholder(st),
 	}
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
@@ -166,3 +166,18 @@ func chmod(f *os.File, perm uint32) error {
 }
 
 func euid() uint32 { return uint32(unix.Geteuid()) }
+
+// grown calls read with a buffer that is large enough.
+func grown(read func([]byte) (int, error)) ([]byte, error) {
+	buf := make([]byte, 1024)
+	for {
+		n, err := read(buf)
+		if err == nil {
+			return buf[:n], nil
+		}
+		if !isErrno(err, unix.ERANGE) || len(buf) > 1<<20 {
+			return nil, err
+		}
+		buf = make([]byte, 4*len(buf))
+	}
+}

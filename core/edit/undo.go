@@ -39,6 +39,9 @@ type Entry struct {
 	Inode   uint64 `json:"inode"`
 	OldHash string `json:"old_hash,omitempty"`
 	NewHash string `json:"new_hash,omitempty"`
+	// By says who made the change; UndoOf names the entry that it undid.
+	By     By     `json:"by,omitzero"`
+	UndoOf string `json:"undo_of,omitempty"`
 	// Mode is the old file's permission bits; Size how many bytes were kept.
 	Mode uint32 `json:"mode"`
 	Size int64  `json:"size"`
@@ -90,7 +93,7 @@ func (t *target) keep(r *Result) (forget func(), err error) {
 	e := Entry{
 		ID: now.Format("20060102T150405.000000000") + "-" + strings.ToLower(rand.Text()[:8]), Time: now,
 		Folder: t.root.Name(), Name: t.name, Device: t.parent.device, Inode: t.parent.inode,
-		OldHash: r.OldHash, NewHash: r.Hash, Mode: t.was.perm, Size: int64(len(t.content)),
+		OldHash: r.OldHash, NewHash: r.Hash, By: t.options.By, UndoOf: t.options.undoOf, Mode: t.was.perm, Size: int64(len(t.content)),
 	}
 	if err := u.add(e, t.file, t.content); err != nil {
 		return nil, problem("keeping the old text of", t.name, err)
@@ -246,7 +249,7 @@ func (u *Undo) Restore(root *os.Root, id string) (Result, error) {
 	if e.OldHash != "" && hashOf(old) != e.OldHash {
 		return Result{}, hint.New("no_undo", "the old text of "+shown(e.Name)+" was damaged").Then("it can't be put back")
 	}
-	t, err := acquire(root, e.Name, Options{NoLinks: true, Undo: u}, true)
+	t, err := acquire(root, e.Name, Options{NoLinks: true, Undo: u, By: By{Tool: "undo"}, undoOf: id}, true)
 	if err != nil {
 		return Result{}, err
 	}
