@@ -321,9 +321,7 @@ func (c *call) mkdir(dirfd, addr uint64, mode uint32) answer {
 		if err := unix.Mkdirat(folder, sp.name, mode&0o1777&^c.umask()); err != nil {
 			return err
 		}
-		if isGit {
-			c.recordGit(folder, sp.name)
-		}
+		c.recordMade(folder, sp.name, isGit)
 		return nil
 	})
 }
@@ -522,7 +520,11 @@ func (c *call) rename(oldDir, oldAddr, newDir, newAddr uint64, flags uint) answe
 	if err != nil {
 		return result(err)
 	}
-	return result(unix.Renameat2(oldFolder, from.withSlash(), newFolder, to.withSlash(), flags))
+	err = unix.Renameat2(oldFolder, from.withSlash(), newFolder, to.withSlash(), flags)
+	if err == nil && to.exists && !exchange {
+		delete(c.made, idOf(&to.stat))
+	}
+	return result(err)
 }
 
 // changeObject does one change of a file's attributes on the host, when the policy allows it, by its name in a folder; what the

@@ -53,7 +53,7 @@ func parseGitConfig(text string) ([]gitSetting, error) {
 			sub = ""
 			if quoted {
 				rest = strings.TrimLeft(rest, " \t")
-				if len(rest) < 2 || rest[0] != '"' || rest[len(rest)-1] != '"' || strings.ContainsAny(rest[1:len(rest)-1], "\"\\") {
+				if len(rest) < 3 || rest[0] != '"' || rest[len(rest)-1] != '"' || strings.ContainsAny(rest[1:len(rest)-1], "\"\\") {
 					return fail("an unusual subsection")
 				}
 				sub = rest[1 : len(rest)-1]
@@ -68,8 +68,8 @@ func parseGitConfig(text string) ([]gitSetting, error) {
 				return fail("not a setting")
 			}
 			value = strings.TrimLeft(value, " \t")
-			if strings.ContainsAny(value, "#;\\") {
-				return fail("a comment or an escape in a value")
+			if strings.ContainsAny(value, "#;\\\t") {
+				return fail("a comment, an escape or a tab in a value")
 			}
 			if strings.Contains(value, `"`) {
 				if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' || strings.Count(value, `"`) != 2 {
@@ -155,7 +155,10 @@ func followsBranches(before, after string) error {
 // CheckRepository reports why the Git folder dir (a .git folder or a bare repository) would run or trust something of its
 // own, nil if it wouldn't: its config is harmless, its hooks are samples, and it points nowhere else. It is for a repository that
 // a command made where nothing is protected, before it is moved to where the person uses it. Nothing may change it meanwhile.
-func CheckRepository(dir string) error {
+func CheckRepository(dir string) error { return checkRepository(dir, true) }
+
+// checkRepository takes settings of submodules and worktrees only when they are asked for.
+func checkRepository(dir string, deep bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("checking a repository: %w", err)
@@ -170,7 +173,10 @@ func CheckRepository(dir string) error {
 		}
 		from, to := protected(append([]string{".git"}, strings.Split(fold(path), "/")...))
 		switch {
-		case path == "." || from == to || entry.IsDir() && entry.Name() == "hooks":
+		case path == "." || from == to || from > 0: // a name that means nothing to Git
+			return nil
+		case !deep && strings.Contains(path, "/") && !strings.HasPrefix(path, "hooks/"):
+		case entry.IsDir() && entry.Name() == "hooks":
 			return nil
 		case entry.Name() == "config" && entry.Type().IsRegular():
 			return checkConfig(root, path)

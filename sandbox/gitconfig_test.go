@@ -62,6 +62,7 @@ func TestHarmlessConfig(t *testing.T) {
 		{"not utf-8", "[user]\nname = \xff\n", false},
 		{"old subsection", "[branch.x]\nremote = o\n", false},
 		{"escaped subsection", "[branch \"a\\\"b\"]\nremote = o\n", false},
+		{"empty subsection", "[branch \"\"]\nremote = o\n", false},
 		{"no section", "bare = true\n", false},
 		{"no value", "[core]\nbare\n", false},
 		{"inner quotes", "[user]\nname = a\"b\"c\n", false},
@@ -106,7 +107,7 @@ func FuzzParseGitConfig(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, s := range []string{plainConfig, "[user]\nname = \"A b\"\n", "[branch \"x\"]\nremote=o\n#c\n", "[core]\nbare = true;\n", "[a \"b c\"]\nd-e = f g \n", "[a]\nb = \"c\" \n", "[a]\tb\n"} {
+	for _, s := range []string{plainConfig, "[user]\nname = \"A b\"\n", "[branch \"x\"]\nremote=o\n#c\n", "[core]\nbare = true;\n", "[a \"b c\"]\nd-e = f g \n", "[a]\nb = \"c\" \n", "[a]\tb\n", "[0 \"\"]\nA=", "[0]\n A=0\t0"} {
 		f.Add(s)
 	}
 	dir := f.TempDir()

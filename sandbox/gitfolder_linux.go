@@ -23,19 +23,37 @@ func isGit(folder int, assumed string) bool {
 	return true
 }
 
-// recordGit notes that the command made a Git folder.
-func (c *call) recordGit(parent int, name string) {
+// madeAs says what a folder is that the command made.
+type madeAs uint8
+
+const (
+	madeFolder madeAs = iota + 1
+	madeBare          // one that became a bare repository
+	madeGit           // a folder .git: all that is in it was made by the command too, for no folder is moved there
+)
+
+// recordMade notes that the command made a folder.
+func (c *call) recordMade(parent int, name string, isGit bool) {
 	var st unix.Stat_t
 	if unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		c.made[idOf(&st)] = true
+		c.made[idOf(&st)] = madeFolder
+		if isGit {
+			c.made[idOf(&st)] = madeGit
+		}
 	}
 }
 
-// isMade reports whether a folder is a Git folder that the command made.
-func (c *call) isMade(folder int) bool {
+// madeAs says what a folder is, if the command made it.
+func (c *call) madeAs(folder int) madeAs {
 	var st unix.Stat_t
-	return unix.Fstat(folder, &st) == nil && c.made[idOf(&st)]
+	if unix.Fstat(folder, &st) != nil {
+		return 0
+	}
+	return c.made[idOf(&st)]
 }
+
+// isMade reports whether a folder is a Git folder that the command made.
+func (c *call) isMade(folder int) bool { return c.madeAs(folder) >= madeBare }
 
 func openFolder(path string) (int, error) {
 	return openat2(unix.AT_FDCWD, path, unix.O_PATH|unix.O_DIRECTORY, 0, unix.RESOLVE_NO_SYMLINKS)
@@ -91,59 +109,31 @@ func (c *call) guardsGit(op Op, path string) bool {
 	return false
 }
 
-// adopt takes a folder that is about to become a Git folder (a bare repository) for one that the command made, if nothing in
-// it would run. The config is replaced by a copy, which no descriptor of the command is open on.
+// adopt takes a folder that is about to become a Git folder (a bare repository) for one that the command made, if it did make it
+// and nothing in it would run. The config is replaced by a copy, which no descriptor of the command is open on.
 func (c *call) adopt(dir string, view int) bool {
 	if strings.HasSuffix(fold(dir), "/.git") {
 		return true // its names are protected from its first moment
+	}
+	var st unix.Stat_t
+	if unix.Fstat(view, &st) != nil || c.made[idOf(&st)] == 0 {
+		return false
 	}
 	folder, err := c.openHeld(dir)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(folder)
-	if !onlySamples(folder) || exists(folder, "commondir") || exists(folder, "config.worktree") {
+	if checkRepository(procFD(folder), false) != nil {
 		return false
 	}
-	if exists(folder, "config") {
-		text, mode, err := readConfig(folder, "config")
-		if err != nil || harmlessConfig(text) != nil || replaceConfig(folder, "config", text, mode) != nil {
-			return false
-		}
-	}
-	var st unix.Stat_t
-	if unix.Fstat(folder, &st) != nil {
+	text, mode, err := readConfig(folder, "config")
+	switch {
+	case err == unix.ENOENT:
+	case err != nil, harmlessConfig(text) != nil, replaceConfig(folder, "config", text, mode) != nil:
 		return false
 	}
-	c.made[idOf(&st)] = true
-	return true
-}
-
-func exists(folder int, name string) bool {
-	var st unix.Stat_t
-	return unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW) != unix.ENOENT
-}
-
-// onlySamples reports whether a folder has no hooks that Git would run.
-func onlySamples(folder int) bool {
-	if !exists(folder, "hooks") {
-		return true
-	}
-	fd, err := openBelow(folder, "hooks", unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return false
-	}
-	hooks := os.NewFile(uintptr(fd), "hooks")
-	defer hooks.Close()
-	names, err := hooks.Readdirnames(-1)
-	if err != nil {
-		return false
-	}
-	for _, name := range names {
-		if !strings.HasSuffix(name, ".sample") {
-			return false
-		}
-	}
+	c.made[idOf(&st)] = max(c.made[idOf(&st)], madeBare)
 	return true
 }
 
@@ -178,18 +168,20 @@ func (c *call) renameConfig(from, to *spot) answer {
 	return result(replaceConfig(folder, from.name, text, mode, to.name))
 }
 
-// inMade reports whether a folder is, or lies in, a Git folder that the command made.
+// inMade reports whether a folder is a Git folder that the command made, or lies in a folder .git that it made.
 func (c *call) inMade(dir string) bool {
+	least := madeBare
 	for ; len(dir) > 1; dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)] {
 		folder, err := openFolder(dir)
 		if err != nil {
 			return false
 		}
-		made := c.isMade(folder)
+		made := c.madeAs(folder)
 		unix.Close(folder)
-		if made {
+		if made >= least {
 			return true
 		}
+		least = madeGit
 	}
 	return false
 }

@@ -126,7 +126,7 @@ func fold(s string) string {
 		return strings.ToLower(s)
 	}
 	var b strings.Builder
-	for _, r := range norm.NFD.String(s) {
+	for _, r := range norm.NFD.String(strings.ToValidUTF8(s, "\ufffd")) {
 		switch {
 		case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r),
 			unicode.Is(unicode.Cf, r):
@@ -136,7 +136,7 @@ func fold(s string) string {
 			b.WriteRune(simpleFold(r))
 		}
 	}
-	return b.String()
+	return norm.NFD.String(b.String()) // a folding may compose or order marks otherwise
 }
 
 // longFolds are the foldings into several letters that could spell a protected name.

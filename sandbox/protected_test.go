@@ -37,7 +37,7 @@ func TestProtected(t *testing.T) {
 }
 
 func FuzzProtected(f *testing.F) {
-	for _, s := range []string{"/w/.git/hooks/x", "/w/.BashRC", "/w/a", "//", "", ".git", "/w/.g\u200cit/hooks", "/\xff/.git", "/w/\u1e9e"} {
+	for _, s := range []string{"/w/.git/hooks/x", "/w/.BashRC", "/w/a", "//", "", ".git", "/w/.g\u200cit/hooks", "/\xff/.git", "/w/\u1e9e", "\xf3\u01d2", "\u03af\u0345"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, path string) {

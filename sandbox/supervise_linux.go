@@ -34,8 +34,8 @@ type supervisor struct {
 	links    links
 	umasks   umasks
 	buffer   [maxPath]byte // for what is read of the caller
-	// made are the Git folders that the command made: their settings are known to be harmless.
-	made map[fileID]bool
+	// made are the folders that the command made, with what they are.
+	made map[fileID]madeAs
 }
 
 type heldRoot struct {
@@ -48,7 +48,7 @@ type fileID struct{ device, inode uint64 }
 func idOf(st *unix.Stat_t) fileID { return fileID{uint64(st.Dev), st.Ino} }
 
 func newSupervisor(p Policy, todo plan) (*supervisor, error) {
-	s := &supervisor{policy: p, index: p.index(), nested: map[string]bool{}, made: map[fileID]bool{}, folders: map[fileID]int{}}
+	s := &supervisor{policy: p, index: p.index(), nested: map[string]bool{}, made: map[fileID]madeAs{}, folders: map[fileID]int{}}
 	for i, path := range todo.Held {
 		s.held = append(s.held, heldRoot{path, fdHeld + i})
 	}

@@ -35,6 +35,8 @@ func Main(m *testing.M) {
 			os.Exit(probe(os.Stdin, os.Stdout))
 		case escapeCommand:
 			os.Exit(tryEscape(os.Args[2:]))
+		case chaosCommand:
+			os.Exit(chaos(os.Args[2:]))
 		case hostCommand:
 			os.Exit(host(os.Args[2:]))
 		}

@@ -3,3 +3,5 @@ package sandboxtest
 import "testing"
 
 func TestEscapes(t *testing.T) { Escapes(t) }
+
+func TestChaos(t *testing.T) { Chaos(t) }
