@@ -85,6 +85,9 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 		fact("label_holds", holds)
 	}
 	fact("label_covers", w.say(covers, holes{"Who": who}))
+	if r.UndoLimited {
+		fact("label_undo", w.say("undo_limited", nil))
+	}
 	fact("label_until", w.say(until, nil))
 	fact("label_who", w.claim(r))
 	if r.Who.Program != "" {

@@ -65,6 +65,9 @@ var questions = []struct {
 		r.Makes, r.FolderID, r.Files, r.Bytes, r.Tool = true, grant.ID{}, 0, 0, "write_file"
 		r.Path = "/home/ann/Handrail/Holiday Photos/list.txt"
 	})},
+	{"edit_folder_large", request(approval.EditFolder, func(r *approval.Request) {
+		r.Files, r.More, r.UndoLimited, r.Tool = 20_000, true, true, "request_access"
+	})},
 	{"edit_file", request(approval.EditFolder, func(r *approval.Request) {
 		r.File, r.Folder, r.Files, r.Bytes = true, "/home/ann/Handrail/notes.txt", 1, 812
 		r.Path = r.Folder
@@ -170,7 +173,7 @@ func bound(r approval.Request) []string {
 // A field that is added to a request must be shown too: whoever adds one comes by here.
 func TestEveryFieldIsShown(t *testing.T) {
 	for typ, want := range map[reflect.Type]int{
-		reflect.TypeFor[approval.Request](): 14,
+		reflect.TypeFor[approval.Request](): 15,
 		reflect.TypeFor[client.Identity]():  6,
 		reflect.TypeFor[grant.ID]():         2,
 	} {

@@ -53,6 +53,9 @@ type Request struct {
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
 	More  bool  `json:"more,omitempty"`
+	// UndoLimited says that the folder holds too much for every step to be kept: what commands change in it can be put back
+	// only as a whole, as it was before the session's first command.
+	UndoLimited bool `json:"undo_limited,omitempty"`
 	// Reason is what the model says it is for: untrusted, shown quoted, at most MaxReason characters.
 	Reason string `json:"reason,omitempty"`
 }
