@@ -25,6 +25,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jezek/xgb"
@@ -50,7 +53,7 @@ type Display struct {
 func StartDisplay(ctx context.Context, options ...string) (*Display, error) {
 	var last error
 	for number := 90; number < 190; number++ {
-		if _, err := os.Lstat(fmt.Sprintf("/tmp/.X11-unix/X%d", number)); err == nil {
+		if taken(number) {
 			continue
 		}
 		d, err := start(ctx, number, options)
@@ -62,6 +65,16 @@ func StartDisplay(ctx context.Context, options ...string) (*Display, error) {
 		}
 	}
 	return nil, fmt.Errorf("starting Xvfb: %w", last)
+}
+
+// taken says whether a server runs that has the display. What a killed one left behind Xvfb clears away itself.
+func taken(number int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/tmp/.X%d-lock", number))
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && syscall.Kill(pid, 0) != syscall.ESRCH
 }
 
 func start(ctx context.Context, number int, options []string) (_ *Display, err error) {
@@ -86,6 +99,8 @@ func start(ctx context.Context, number int, options []string) (_ *Display, err e
 	d.cmd = exec.CommandContext(ctx, "Xvfb", d.Name, "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset",
 		"-auth", d.cookie(), "-displayfd", "3")
 	d.cmd.Args = append(d.cmd.Args, options...)
+	d.cmd.Cancel = func() error { return d.cmd.Process.Signal(syscall.SIGTERM) }
+	d.cmd.WaitDelay = 10 * time.Second
 	d.cmd.ExtraFiles = []*os.File{tell}
 	err = d.cmd.Start()
 	tell.Close()
@@ -144,7 +159,7 @@ func (d *Display) Close() {
 		d.conn.Close()
 	}
 	if d.cmd != nil {
-		_ = d.cmd.Process.Kill()
+		_ = d.cmd.Process.Signal(syscall.SIGTERM) // then it removes its socket and its lock
 		_ = d.cmd.Wait()
 	}
 	_ = os.RemoveAll(d.folder)

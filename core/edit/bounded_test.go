@@ -2,27 +2,21 @@ package edit
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"handrail/core/hint"
 )
 
-// TestBoundedWork gives the engine what would take minutes if any part of it took time by the square of the size: a case
-// that takes long must not take much longer than 8 cases of an eighth of its size.
-func TestBoundedWork(t *testing.T) {
+// large are inputs that would take minutes if any part of the engine took time by the square of the size.
+func large() []largeCase {
 	prose := func(n int) string {
 		return strings.Repeat("the quick brown fox jumps over the lazy dog, again and again\n", n/61)
 	}
 	all := func(old, new string) []Hunk {
 		return []Hunk{{OldString: &old, NewString: &new, ReplaceAll: true}}
 	}
-	for _, c := range []struct {
-		name string
-		make func(n int) (file string, hunks []Hunk) // n is about the size of the file
-		code string
-	}{
+	return []largeCase{
 		{"nothing alike", func(n int) (string, []Hunk) { return prose(n), str("func somethingElse() {\n\treturn false\n}", "x") }, "not_found"},
 		{"almost there", func(n int) (string, []Hunk) { return prose(n) + "const retries = 3;\n", str("const retriez = 3;", "x") }, "not_found"},
 		{"almost there everywhere", func(n int) (string, []Hunk) {
@@ -50,42 +44,46 @@ func TestBoundedWork(t *testing.T) {
 		{"grown too far", func(n int) (string, []Hunk) {
 			return strings.Repeat("a", n), all("a", strings.Repeat("b", 200<<20/n))
 		}, "too_large"},
-	} {
-		run := func(n int) time.Duration {
-			file, hunks := c.make(n)
-			before := used(t)
-			_, err := Apply([]byte(file), hunks, Options{})
-			if hint.Code(err) != c.code {
-				t.Errorf("%s: %v", c.name, err)
-			}
-			return used(t) - before
-		}
-		const size = 2 << 20
-		took := run(size)
-		if took < 200*time.Millisecond {
-			t.Logf("%-28s %v", c.name, took)
-			continue
-		}
-		var eighths time.Duration
-		for range 8 {
-			eighths += run(size / 8)
-		}
-		if took > 4*eighths {
-			took = min(took, run(size)) // the first run may have paid for the memory
-		}
-		t.Logf("%-28s %v, 8 times an eighth of it %v", c.name, took, eighths)
-		if took > 4*eighths {
-			t.Errorf("%s takes %v, but 8 times an eighth of it only %v", c.name, took, eighths)
+	}
+}
+
+type largeCase struct {
+	name string
+	make func(n int) (file string, hunks []Hunk) // n is about the size of the file
+	code string
+}
+
+const largeSize = 2 << 20
+
+// A part that took time by the square of the size would run into the test's own limit.
+func TestLarge(t *testing.T) {
+	for _, c := range large() {
+		file, hunks := c.make(largeSize)
+		if _, err := Apply([]byte(file), hunks, Options{}); hint.Code(err) != c.code {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
 
-// used is the processor time of this process.
-func used(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
+// BenchmarkLarge has as its floor eight inputs of an eighth of the size: work that grows with the size takes as long.
+func BenchmarkLarge(b *testing.B) {
+	for _, c := range large() {
+		b.Run(c.name, func(b *testing.B) {
+			file, hunks := c.make(largeSize)
+			part, partHunks := c.make(largeSize / 8)
+			var whole, floor time.Duration
+			for b.Loop() {
+				start := time.Now()
+				Apply([]byte(file), hunks, Options{})
+				whole += time.Since(start)
+				start = time.Now()
+				for range 8 {
+					Apply([]byte(part), partHunks, Options{})
+				}
+				floor += time.Since(start)
+			}
+			b.ReportMetric(float64(whole.Milliseconds())/float64(b.N), "ms/op")
+			b.ReportMetric(float64(floor.Milliseconds())/float64(b.N), "floor-ms/op")
+		})
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
