@@ -56,7 +56,7 @@ type largeCase struct {
 const largeSize = 2 << 20
 
 // A part that took time by the square of the size would run into the test's own limit.
-func TestLarge(t *testing.T) {
+func TestLargeInputs(t *testing.T) {
 	for _, c := range large() {
 		file, hunks := c.make(largeSize)
 		if _, err := Apply([]byte(file), hunks, Options{}); hint.Code(err) != c.code {
