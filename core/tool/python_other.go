@@ -1,5 +1,0 @@
-//go:build !darwin
-
-package tool
-
-func notShim(string) error { return nil }
