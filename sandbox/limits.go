@@ -20,6 +20,7 @@ func Limits(system string) []string {
 			"Unix sockets are made only in the session's own folders, and unix datagram sockets not at all.",
 			"Debuggers and tracers don't work (ptrace), nor do containers, nested sandboxes and 32-bit programs.",
 			"A file has the mode that the command gave it, but never the bit that runs it as its owner.",
+			"A program that catches signals without asking for restarts (SA_RESTART) may see a call that changes a file fail with EINTR.",
 			"Before Linux 6.12 a command with the network or loopback permission is kept from abstract unix sockets by Handrail alone, not by the kernel too.",
 			"On file systems without inode numbers of their own (some network and FUSE file systems) changes in granted folders may fail.",
 		)

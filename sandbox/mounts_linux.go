@@ -123,11 +123,49 @@ func (v *view) system(m Machine) {
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && !covered(v.shown, real) {
 		v.bind("--ro-bind", real, real)
 	}
-	for _, dir := range m.toolRoots() {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && !covered(v.shown, dir) {
-			v.bind("--ro-bind", dir, dir)
+	v.tools(m)
+}
+
+// tools shows the folders of installed tools. A folder that is reached by a link is shown where it is, and the link beside it: a
+// second name for it would show under that name what is closed in it.
+func (v *view) tools(m Machine) {
+	m.Path = slices.Clone(m.Path)
+	var links [][2]string
+	for i, dir := range m.Path {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir && checkPath(dir) == nil {
+			links = append(links, [2]string{real, dir})
+			m.Path[i] = real
 		}
 	}
+	for _, dir := range m.toolRoots() {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || covered(v.shown, real) || real != dir && (m.tooWide(real) || covered(m.secretPaths(), real)) {
+			continue
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			continue
+		}
+		v.bind("--ro-bind", real, real)
+		if real != dir {
+			links = append(links, [2]string{real, dir})
+		}
+	}
+	slices.SortStableFunc(links, func(a, b [2]string) int { return len(a[1]) - len(b[1]) })
+	for _, link := range links {
+		if covered(v.shown, link[0]) && !covered(v.shown, link[1]) && !v.linked(link[1]) {
+			v.add("--symlink", link[0], link[1])
+		}
+	}
+}
+
+// linked reports whether a path already goes through one of the system's links that are shown.
+func (v *view) linked(path string) bool {
+	for i := 0; i+2 < len(v.args); i++ {
+		if v.args[i] == "--symlink" && within(v.args[i+2], path) {
+			return true
+		}
+	}
+	return false
 }
 
 // temporary shows the session's temporary folder at /tmp, unless something else that is shown lies there: mounting that would

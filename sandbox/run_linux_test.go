@@ -188,3 +188,27 @@ func TestDescriptors(t *testing.T) {
 		t.Errorf("%+v: %s", exit, out)
 	}
 }
+
+// A folder on PATH that is reached by a link shows no more than it is.
+func TestLinkedPath(t *testing.T) {
+	b := newBench(t)
+	alias := filepath.Join(filepath.Dir(b.m.Home), "alias") // the home folder by another name
+	for _, dir := range []string{"/.local/bin", "/.local/share/keyrings", "/apps/x/bin", "/apps/x/lib", "/real-go/bin", "/.ssh"} {
+		b.mkdir(b.m.Home + dir)
+	}
+	for path, text := range map[string]string{"/.local/bin/tool": "#!/bin/sh\necho tool\n", "/apps/x/bin/x": "#!/bin/sh\ncat $(dirname $0)/../lib/x\n", "/apps/x/lib/x": "x\n",
+		"/.local/share/keyrings/login": "secret\n", "/.ssh/id": "secret\n", "/real-go/bin/gotool": "#!/bin/sh\necho go\n"} {
+		if err := os.WriteFile(b.m.Home+path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(b.m.Home, alias), os.Symlink("real-go", b.m.Home+"/go"), os.Symlink(".ssh", b.m.Home+"/sdk")); err != nil {
+		t.Fatal(err)
+	}
+	b.m.Path = []string{"/bin", "/usr/bin", alias + "/.local/bin", alias + "/apps/x/bin", b.m.Home + "/go/bin", alias}
+	out, exit := b.sh(Guarded(b.m), fmt.Sprintf(`%[1]s/.local/bin/tool && %[1]s/apps/x/bin/x && %[2]s/go/bin/gotool && ls %[2]s/.local/bin
+		! cat %[1]s/.local/share/keyrings/login && ! cat %[2]s/.local/share/keyrings/login && ! cat %[2]s/sdk/id && ! cat %[1]s/.ssh/id && ! ls %[1]s/.local/share`, alias, b.m.Home))
+	if exit.Code != 0 || !strings.HasPrefix(out, "tool\nx\ngo\n") || strings.Contains(out, "secret") {
+		t.Errorf("%+v: %s", exit, out)
+	}
+}
