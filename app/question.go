@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -64,7 +65,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	title, covers, until := messages(r)
 	q := Question{
 		Window:             w.say("window_title", nil),
-		Title:              w.spans(title, holes{"Who": who, "Thing": Escape(thing(r))}),
+		Title:              w.spans(title, holes{"Who": who, "Thing": Escape(thing(r)), "Commits": w.count("commits", int64(r.Commits), nil)}),
 		More:               w.say("more_below", nil),
 		Refuse:             w.say("button_refuse", nil),
 		Allow:              w.say("button_allow", nil),
@@ -75,6 +76,19 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	exact := func(label, value string) {
 		q.Facts = append(q.Facts, Fact{Label: w.say(label, nil), Value: Escape(value), Exact: true})
 	}
+	if r.Host != "" {
+		exact("label_host", r.Host)
+	}
+	if r.Address != "" {
+		exact("label_address", r.Address)
+	}
+	if r.Kind == approval.GitPush {
+		exact("label_branch", r.Branch)
+		if r.NewBranch {
+			q.Facts[len(q.Facts)-1].Value += " " + w.say("branch_new", nil)
+		}
+		q.Facts = append(q.Facts, Fact{Label: w.count("label_commits", int64(r.Commits), nil), Value: w.subjects(r), Exact: true})
+	}
 	if r.Folder != "" {
 		exact(folderLabel(r), r.Folder)
 	}
@@ -84,7 +98,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	if holds := w.holds(r); holds != "" {
 		fact("label_holds", holds)
 	}
-	fact("label_covers", w.say(covers, holes{"Who": who}))
+	fact("label_covers", w.say(covers, holes{"Who": who, "Host": Escape(host(r))}))
 	if r.UndoLimited {
 		fact("label_undo", w.say("undo_limited", nil))
 	}
@@ -120,8 +134,14 @@ func complete(r approval.Request) error {
 		return fmt.Errorf("no file")
 	case r.Kind != approval.Protected && !filepath.IsAbs(r.Folder):
 		return fmt.Errorf("no folder")
-	case r.Files < 0 || r.Bytes < 0:
+	case r.Files < 0 || r.Bytes < 0 || r.Commits < 0:
 		return fmt.Errorf("a count below zero")
+	case reaches(r) && r.Kind != approval.GitPush && r.Host == "":
+		return fmt.Errorf("no host")
+	case r.Kind == approval.GitPush && (r.Address == "" || r.Remote == "" || r.Branch == "" || r.Commit == ""):
+		return fmt.Errorf("no remote, branch or commit")
+	case len(r.Subjects) > approval.MaxSubjects || len(r.Subjects) > r.Commits:
+		return fmt.Errorf("more commits than there are")
 	}
 	if title, _, _ := messages(r); title == "" {
 		return fmt.Errorf("unknown kind of question")
@@ -147,12 +167,23 @@ func messages(r approval.Request) (title, covers, until string) {
 		title, covers = "title_look_folder", "covers_look_folder"
 	case approval.Protected:
 		title, covers, until = "title_protected", "covers_protected", "until_once"
+	case approval.Network:
+		title, covers = "title_network", "covers_network"
+	case approval.Loopback:
+		title, covers = "title_loopback", "covers_loopback"
+	case approval.GitSignIn:
+		title, covers = "title_git_sign_in", "covers_git_sign_in"
+	case approval.GitPush:
+		title, covers, until = "title_git_push", "covers_git_push", "until_once"
+		if r.Host == "" {
+			covers = "covers_git_push_folder"
+		}
 	}
 	if r.Makes && title != "" {
 		switch r.Kind {
-		case approval.LookFolder:
+		case approval.LookFolder, approval.GitPush, approval.GitSignIn:
 			title = ""
-		case approval.Protected:
+		case approval.Protected, approval.Network, approval.Loopback:
 		default:
 			title += "_new"
 		}
@@ -160,9 +191,40 @@ func messages(r approval.Request) (title, covers, until string) {
 	return title, covers, until
 }
 
-// thing is what the title names: the folder's or file's own name, with its folder's when that is a dot-folder.
+// reaches says that a question is about what is reached, and the folder only says for what.
+func reaches(r approval.Request) bool {
+	return slices.Contains([]approval.Kind{approval.Network, approval.Loopback, approval.GitSignIn, approval.GitPush}, r.Kind)
+}
+
+// host is where commits go: a computer, or a folder of this one.
+func host(r approval.Request) string {
+	if r.Host == "" {
+		return r.Address
+	}
+	return r.Host
+}
+
+// subjects are the first lines of the commits, one a line, and how many are left out.
+func (w Words) subjects(r approval.Request) string {
+	var lines []string
+	for _, s := range r.Subjects {
+		lines = append(lines, "• "+Escape(s))
+	}
+	if left := r.Commits - len(r.Subjects); left > 0 {
+		lines = append(lines, w.count("commits_left", int64(left), nil))
+	}
+	if len(lines) == 0 {
+		return w.say("commits_none", nil)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// thing is what the title names: a host, or the folder's or file's own name, with its folder's when that is a dot-folder.
 func thing(r approval.Request) string {
-	if r.Kind != approval.Protected {
+	switch {
+	case reaches(r):
+		return host(r)
+	case r.Kind != approval.Protected:
 		return filepath.Base(r.Folder)
 	}
 	name, parent := filepath.Base(r.Path), filepath.Base(filepath.Dir(r.Path))
@@ -175,6 +237,9 @@ func thing(r approval.Request) string {
 func folderLabel(r approval.Request) string {
 	if r.File {
 		return "label_file"
+	}
+	if reaches(r) {
+		return "label_repository"
 	}
 	return "label_folder"
 }
@@ -212,6 +277,8 @@ func (w Words) claim(r approval.Request) string {
 func (w Words) holds(r approval.Request) string {
 	values := holes{"Size": w.size(r.Bytes)}
 	switch {
+	case reaches(r):
+		return ""
 	case r.Makes:
 		return w.say("holds_new", nil)
 	case r.More:
@@ -241,6 +308,12 @@ func (w Words) details(r approval.Request) []Fact {
 	}
 	if r.Home != "" {
 		add("label_home", Escape(r.Home))
+	}
+	if r.Remote != "" {
+		add("label_remote", Escape(r.Remote))
+	}
+	if r.Commit != "" {
+		add("label_commit", Escape(r.Commit))
 	}
 	switch {
 	case w.holds(r) == "": // nothing was counted
@@ -282,6 +355,6 @@ func (q Question) String() string {
 
 func facts(b *strings.Builder, list []Fact) {
 	for _, f := range list {
-		fmt.Fprintf(b, "%s\n    %s\n", f.Label, f.Value)
+		fmt.Fprintf(b, "%s\n    %s\n", f.Label, strings.ReplaceAll(f.Value, "\n", "\n    "))
 	}
 }

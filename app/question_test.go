@@ -89,6 +89,31 @@ var questions = []struct {
 		r.Folder, r.Path = "/home/ann/Handrail/website/.git", "/home/ann/Handrail/website/.git/config"
 		r.Files, r.Bytes = 0, 0
 	})},
+	{"network", request(approval.Network, func(r *approval.Request) {
+		r.Host, r.Address, r.Tool, r.Files, r.Bytes = "example.com", "https://example.com/ann/site.git", "git", 0, 0
+		r.Makes, r.FolderID = true, grant.ID{}
+	})},
+	{"loopback", request(approval.Loopback, func(r *approval.Request) {
+		r.Host, r.Address, r.Tool, r.Files, r.Bytes = "127.0.0.1:8080", "http://127.0.0.1:8080/site.git", "git", 0, 0
+	})},
+	{"git_sign_in", request(approval.GitSignIn, func(r *approval.Request) {
+		r.Host, r.Address, r.Tool, r.Files, r.Bytes = "example.com", "https://ann@example.com/ann/site.git", "git", 0, 0
+	})},
+	{"git_push", request(approval.GitPush, func(r *approval.Request) {
+		push(r)
+		r.Commits, r.Subjects = 3, []string{"Show the photos by month", "เพิ่มหน้าแรกภาษาไทย", "Hide\u202e and\x1b[2J seek"}
+	})},
+	{"git_push_new", request(approval.GitPush, func(r *approval.Request) {
+		push(r)
+		r.NewBranch, r.Commits = true, 1200
+		for range approval.MaxSubjects {
+			r.Subjects = append(r.Subjects, "Begin")
+		}
+	})},
+	{"git_push_folder", request(approval.GitPush, func(r *approval.Request) {
+		push(r)
+		r.Host, r.Address = "", "/home/ann/Handrail/site.git"
+	})},
 	{"thai", request(approval.EditFolder, func(r *approval.Request) {
 		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
 		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
@@ -101,6 +126,12 @@ var questions = []struct {
 		r.Path = r.Folder + "/" + strings.Repeat("deep/", 60) + "end\xff\x1b[2J.txt"
 		r.Reason = "Allow\u2028Who asks\n    The system\u202d\u0000" + strings.Repeat("\u0e48", 190)
 	})},
+}
+
+// push makes r a request to push.
+func push(r *approval.Request) {
+	r.Host, r.Address, r.Remote, r.Branch, r.Commit = "example.com", "https://ann@example.com/ann/site.git", "origin", "topic/photos", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3"
+	r.Tool, r.Files, r.Bytes = "git", 0, 0
 }
 
 var tongues = []string{"en", "th"}
@@ -154,7 +185,14 @@ func show(q Question) string {
 func bound(r approval.Request) []string {
 	list := []string{Escape(r.Who.ID), Escape(r.Session), Escape(r.Tool), Escape(r.Folder), Escape(r.Path), Escape(r.Home),
 		Escape(r.Who.Name), Escape(r.Who.Version), Escape(r.Who.Program), Escape(r.Who.Signed)}
-	if r.Kind != approval.Protected {
+	list = append(list, Escape(r.Host), Escape(r.Address), Escape(r.Remote), Escape(r.Branch), Escape(r.Commit))
+	for _, subject := range r.Subjects {
+		list = append(list, Escape(subject))
+	}
+	if r.Commits > 0 {
+		list = append(list, groups(int64(r.Commits)))
+	}
+	if r.Kind == approval.EditFolder || r.Kind == approval.EditCopies || r.Kind == approval.LookFolder || r.Kind == approval.JoinFolder {
 		list = append(list, groups(r.Bytes))
 	}
 	if r.Who.PID != 0 {
@@ -173,7 +211,7 @@ func bound(r approval.Request) []string {
 // A field that is added to a request must be shown too: whoever adds one comes by here.
 func TestEveryFieldIsShown(t *testing.T) {
 	for typ, want := range map[reflect.Type]int{
-		reflect.TypeFor[approval.Request](): 15,
+		reflect.TypeFor[approval.Request](): 23,
 		reflect.TypeFor[client.Identity]():  6,
 		reflect.TypeFor[grant.ID]():         2,
 	} {
@@ -201,6 +239,12 @@ func TestNoQuestion(t *testing.T) {
 		{"relative folder", request(approval.LookFolder, func(r *approval.Request) { r.Folder = "a" }), good},
 		{"no file", request(approval.Protected, nil), good},
 		{"reading what isn't there", request(approval.LookFolder, func(r *approval.Request) { r.Makes = true }), good},
+		{"no host", request(approval.Network, nil), good},
+		{"no host to sign in to", request(approval.GitSignIn, nil), good},
+		{"push of nothing", request(approval.GitPush, nil), good},
+		{"push to no branch", request(approval.GitPush, func(r *approval.Request) { push(r); r.Branch = "" }), good},
+		{"push of no commit", request(approval.GitPush, func(r *approval.Request) { push(r); r.Commit = "" }), good},
+		{"more subjects than commits", request(approval.GitPush, func(r *approval.Request) { push(r); r.Subjects = []string{"a"} }), good},
 		{"negative count", request(approval.EditFolder, func(r *approval.Request) { r.Files = -1 }), good},
 	} {
 		if q, err := NewQuestion(c.r, c.words); err == nil {

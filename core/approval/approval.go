@@ -30,6 +30,10 @@ const (
 	LookFolder Kind = "look_folder" // read a folder outside the workspace
 	JoinFolder Kind = "join_folder" // make a folder outside the workspace part of it, writable by commands too
 	Protected  Kind = "protected"   // change one file that other programs act on (.git/config, .mcp.json …)
+	Network    Kind = "network"     // connect to other computers; Host is the first
+	Loopback   Kind = "loopback"    // connect to programs on this computer's own address
+	GitSignIn  Kind = "git_sign_in" // let git use the sign-in that the person saved for Host
+	GitPush    Kind = "git_push"    // send commits to a branch on Host
 )
 
 // Request is a question. Every field is shown, or is part of what is shown, so every field is bound by the answer.
@@ -56,12 +60,28 @@ type Request struct {
 	// UndoLimited says that the folder holds too much for every step to be kept: what commands change in it can be put back
 	// only as a whole, as it was before the session's first command.
 	UndoLimited bool `json:"undo_limited,omitempty"`
+	// Host is the computer that is reached, with its port where one is named; for a remote in a folder of this computer it is
+	// empty. Address is the remote's whole address, without a password.
+	Host    string `json:"host,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Remote and Branch say where commits go, NewBranch that the remote isn't known to have that branch, Commit which commit
+	// it will then be at. Commits counts what is sent, as far as is known; Subjects are their first lines, the newest first,
+	// at most MaxSubjects.
+	Remote    string   `json:"remote,omitempty"`
+	Branch    string   `json:"branch,omitempty"`
+	NewBranch bool     `json:"new_branch,omitempty"`
+	Commit    string   `json:"commit,omitempty"`
+	Commits   int      `json:"commits,omitempty"`
+	Subjects  []string `json:"subjects,omitempty"`
 	// Reason is what the model says it is for: untrusted, shown quoted, at most MaxReason characters.
 	Reason string `json:"reason,omitempty"`
 }
 
-// MaxReason is how many characters of a model's reason are shown.
-const MaxReason = 200
+// MaxReason is how many characters of a model's reason are shown, MaxSubjects how many commits' first lines.
+const (
+	MaxReason   = 200
+	MaxSubjects = 200
+)
 
 // Digest names exactly this request.
 func (r Request) Digest() [32]byte {

@@ -40,6 +40,8 @@ func TestDecisionBindsEveryField(t *testing.T) {
 				f.SetInt(f.Int() + 1)
 			case reflect.Uint64:
 				f.SetUint(f.Uint() + 1)
+			case reflect.Slice:
+				f.Set(reflect.Append(f, reflect.Zero(f.Type().Elem())))
 			default:
 				t.Fatalf("field %s has a kind that this test can't change", name)
 			}

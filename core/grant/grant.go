@@ -116,10 +116,48 @@ func UnitOf(workspace, path string, isDir bool) Unit {
 	return Unit{Folder: filepath.Join(workspace, first), File: !below && !isDir}
 }
 
+// Reach is a grant that isn't about a folder. The zero value is none.
+type Reach uint8
+
+const (
+	Network  Reach = 1 + iota // other computers, for every command of the session
+	Loopback                  // this computer's own address, likewise
+	SignIn                    // the sign-in that the person saved for one host, for git
+)
+
 // Store holds the grants of the sessions that live. The zero value is empty and ready.
 type Store struct {
-	mu   sync.Mutex
-	held map[string][]Grant
+	mu    sync.Mutex
+	held  map[string][]Grant
+	reach map[string]map[reached]bool
+}
+
+type reached struct {
+	what Reach
+	host string
+}
+
+// AddReach gives a session a reach. Only SignIn is for one host; the others are given with host empty.
+func (s *Store) AddReach(session string, what Reach, host string) {
+	if session == "" || what == 0 || what == SignIn && host == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reach == nil {
+		s.reach = make(map[string]map[reached]bool)
+	}
+	if s.reach[session] == nil {
+		s.reach[session] = make(map[reached]bool)
+	}
+	s.reach[session][reached{what, host}] = true
+}
+
+// Reaches reports whether a session was given a reach, for that host and no other.
+func (s *Store) Reaches(session string, what Reach, host string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return what != 0 && s.reach[session][reached{what, host}]
 }
 
 // Add gives a session a grant. One that the session holds already, or that allows nothing, is not added twice.
@@ -162,15 +200,18 @@ func (s *Store) List(session string) []Grant {
 	return slices.Clone(kept)
 }
 
-// Revoke ends a session's grants on a folder, all of them when folder is empty.
+// Revoke ends a session's grants on a folder; all of them, and what it reaches, when folder is empty.
 func (s *Store) Revoke(session, folder string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if folder == "" {
 		delete(s.held, session)
+		delete(s.reach, session)
 		return
 	}
-	s.held[session] = slices.DeleteFunc(s.held[session], func(g Grant) bool { return g.Folder == folder })
+	if s.held != nil {
+		s.held[session] = slices.DeleteFunc(s.held[session], func(g Grant) bool { return g.Folder == folder })
+	}
 }
 
 // All lists every session's grants by session, for the menu.

@@ -203,3 +203,36 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+func TestReach(t *testing.T) {
+	var s Store
+	if s.Reaches("a", Network, "") || s.Reaches("a", 0, "") {
+		t.Fatal("an empty store reaches something")
+	}
+	s.AddReach("", Network, "")
+	s.AddReach("a", 0, "")
+	s.AddReach("a", SignIn, "")
+	s.AddReach("a", SignIn, "example.com")
+	for _, c := range []struct {
+		session string
+		what    Reach
+		host    string
+		want    bool
+	}{
+		{"a", SignIn, "example.com", true}, {"a", SignIn, "example.org", false}, {"a", SignIn, "", false}, {"a", Network, "", false}, {"a", Network, "example.com", false},
+		{"a", Loopback, "", false}, {"b", SignIn, "example.com", false}, {"", Network, "", false}, {"a", 0, "", false},
+	} {
+		if got := s.Reaches(c.session, c.what, c.host); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	s.AddReach("a", Network, "")
+	s.Revoke("a", "/some/folder")
+	if !s.Reaches("a", Network, "") {
+		t.Error("taking back a folder took back the network")
+	}
+	s.Revoke("a", "")
+	if s.Reaches("a", Network, "") || s.Reaches("a", SignIn, "example.com") {
+		t.Error("a session without grants reaches something")
+	}
+}
