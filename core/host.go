@@ -72,6 +72,7 @@ type Host struct {
 	sessions *client.Sessions
 	server   *server.Server
 	undo     *edit.Undo
+	kept     *edit.Snapshots
 
 	mu      sync.Mutex
 	rooms   map[string]*room
@@ -146,11 +147,14 @@ func New(o Options) (*Host, error) {
 		h.audit.Close()
 		return nil, err
 	}
+	if h.kept, err = edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(o.State, "snapshots"), Undo: h.undo, Granted: h.reachable}); err != nil {
+		return nil, errors.Join(err, h.undo.Close(), h.audit.Close())
+	}
 	h.queue = approval.NewQueue(o.Asker, h.changed)
 	h.jobs = &job.Engine{Changed: h.changed}
 	h.sessions = client.NewSessions(h.endSession)
 	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
-		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Session: h.room, Paused: h.Paused, Log: o.Log}
+		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Paused: h.Paused, Log: o.Log}
 	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: Tokens(o.State), Log: o.Log,
 		Level: func(client.Identity) client.Level { return o.Level },
 		Tools: func(level client.Level) *mcp.Server {
@@ -159,15 +163,13 @@ func New(o Options) (*Host, error) {
 			return s
 		}})
 	if err != nil {
-		h.audit.Close()
-		return nil, err
+		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
 	if err := h.clearWork(); err != nil {
 		h.log.Warn("clearing what earlier sessions left", "error", err)
 	}
 	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: "started", Detail: "workspace " + o.Workspace}); err != nil {
-		h.audit.Close()
-		return nil, err
+		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
 	go h.canary()
 	return h, nil
@@ -318,8 +320,9 @@ func (h *Host) Close() error {
 		delete(h.rooms, id)
 	}
 	h.mu.Unlock()
+	h.gate.Close()
 	h.note("stopped")
-	return errors.Join(h.undo.Close(), h.audit.Close())
+	return errors.Join(h.kept.Close(), h.undo.Close(), h.audit.Close())
 }
 
 // Status is what the app shows: a snapshot.
@@ -334,6 +337,17 @@ type Status struct {
 	Running  []Running
 	Waiting  []approval.Request
 	Recent   []audit.Record // the last results, newest first
+	// RunsLater are files that were made or changed and that something else runs later, outside the sandbox: the last ones,
+	// newest first.
+	RunsLater []Later
+}
+
+// Later is a file that something else runs later.
+type Later struct {
+	Path   string
+	Client string // as it calls itself
+	Tool   string
+	Time   time.Time
 }
 
 // Running is a job that runs.
@@ -358,7 +372,26 @@ func (h *Host) Status() Status {
 	}
 	s.Recent = h.audit.Recent(recent, audit.Result)
 	slices.Reverse(s.Recent)
+	s.RunsLater = later(h.audit.Recent(recentLater, audit.Result, audit.Note))
 	return s
+}
+
+// recentLater is how many records are looked through for Status.RunsLater.
+const recentLater = 200
+
+// later collects the files that run later from records, the oldest first.
+func later(records []audit.Record) []Later {
+	var list []Later
+	seen := make(map[string]bool)
+	for _, r := range slices.Backward(records) {
+		for _, path := range r.RunsLater {
+			if !seen[path] && len(list) < recent {
+				seen[path] = true
+				list = append(list, Later{Path: path, Client: r.Client, Tool: r.Tool, Time: r.Time})
+			}
+		}
+	}
+	return list
 }
 
 // Subscribe calls f, on any goroutine, when Status may have changed, until cancel is called. f must return at once.

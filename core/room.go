@@ -30,7 +30,7 @@ func (h *Host) room(s *client.Session) (tool.Room, error) {
 			return tool.Room{}, errNoSession
 		}
 		var err error
-		if r, err = newRoom(h.opts, s.ID); err != nil {
+		if r, err = newRoom(h.opts, s.ID, h.kept.Elsewhere()...); err != nil {
 			return tool.Room{}, err
 		}
 		if s.Level == client.Look {
@@ -41,7 +41,8 @@ func (h *Host) room(s *client.Session) (tool.Room, error) {
 	return tool.Room{Policy: r.policy, Temp: r.temp, Work: r.work, Env: r.env}, nil
 }
 
-func newRoom(o Options, name string) (*room, error) {
+// newRoom makes the room of a session. Its policy closes the folders named as well.
+func newRoom(o Options, name string, closed ...string) (*room, error) {
 	r := &room{dir: filepath.Join(o.Work, name)}
 	r.temp, r.work = filepath.Join(r.dir, "tmp"), filepath.Join(r.dir, "work")
 	caches := filepath.Join(r.dir, "caches")
@@ -55,7 +56,7 @@ func newRoom(o Options, name string) (*room, error) {
 		return nil, fmt.Errorf("making a session's folder: %w", err)
 	}
 	path := searchPath()
-	r.policy = sandbox.Guarded(sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: r.temp, Caches: caches, Port: o.Port,
+	r.policy = sandbox.Guarded(sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: r.temp, Caches: caches, Port: o.Port, Secrets: closed,
 		Path: path, Executable: o.Executable}).AllowRead(sandbox.Place{Path: r.work, Device: id.Device, Inode: id.Inode})
 	r.env = environment(o, r.temp, caches, path)
 	return r, nil

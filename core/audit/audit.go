@@ -53,8 +53,10 @@ type Record struct {
 	By      string    `json:"by,omitempty"`      // what allowed it: a grant's folder, a surface
 	Outcome string    `json:"outcome,omitempty"` // "ok", a verdict, or a hint's code
 	Detail  string    `json:"detail,omitempty"`
-	Prev    string    `json:"prev"`
-	MAC     string    `json:"mac,omitempty"`
+	// RunsLater are files that the call made or changed and that something else runs later, outside the sandbox.
+	RunsLater []string `json:"runs_later,omitempty"`
+	Prev      string   `json:"prev"`
+	MAC       string   `json:"mac,omitempty"`
 }
 
 // MaxText is how many bytes of a text field are kept.

@@ -73,8 +73,10 @@ var autoruns = []autorun{
 // RunsLater names what will run a file that was made or changed, later and outside any sandbox; "" if nothing is known
 // to. It is judged by name and by the mode: a file that a program of the person's own reads and runs isn't known here.
 func RunsLater(f Touched) string {
-	fold := cases.Fold()
-	el := strings.Split(fold.String(strings.Trim(f.Path, "/")), "/")
+	el := strings.Split(cases.Fold().String(strings.Trim(f.Path, "/")), "/")
+	if sampleHook(el) {
+		return ""
+	}
 	for _, r := range autoruns {
 		if !r.matches(el) {
 			continue
@@ -90,6 +92,12 @@ func RunsLater(f Touched) string {
 		return "whoever runs it"
 	}
 	return ""
+}
+
+// sampleHook reports one of the hooks that Git puts into a new repository and never runs under that name.
+func sampleHook(el []string) bool {
+	n := len(el)
+	return n > 1 && el[n-2] == "hooks" && strings.HasSuffix(el[n-1], ".sample")
 }
 
 // matches judges the folded elements of a path.

@@ -46,6 +46,7 @@ func TestRunsLater(t *testing.T) {
 		{"a text", Touched{Path: "a/notes.txt", Created: true}, false},
 		{"a program by its mode", Touched{Path: "a/notes.txt", Executable: true}, true},
 		{"a program that was one before", Touched{Path: "a/notes"}, false},
+		{"a sample hook", Touched{Path: "p/.git/hooks/pre-push.sample", Created: true, Executable: true}, false},
 		{"requirements.txt runs nothing", Touched{Path: "requirements.txt", Created: true}, false},
 		{"another letter for k", Touched{Path: "Ma\u212aefile", Created: true}, true},
 		{"new package.json", Touched{Path: "package.json", Created: true, Texts: texts("", `{}`)}, true},

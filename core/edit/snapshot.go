@@ -346,6 +346,52 @@ func (r *Report) add(files []ChangedFile) {
 	}
 }
 
+// mostTold is how much of a file Texts gives.
+const mostTold = 1 << 20
+
+// Texts gives the content of a file of the report before and after, of at most 1 MB each. ok is false where one of them
+// can't be told. A report that is taken up later finds what stands there then.
+func (r Report) Texts(i int) (before, after []byte, ok bool) {
+	f := r.Files[i]
+	t := f.tracker
+	if f.before == nil || t == nil {
+		return nil, nil, false
+	}
+	read := func(d folder, name string) ([]byte, bool) {
+		in, err := d.openRead(name)
+		if err != nil {
+			return nil, false
+		}
+		defer in.Close()
+		st, err := statFile(in)
+		if err != nil || st.kind != regular || st.size > mostTold {
+			return nil, false
+		}
+		b, err := io.ReadAll(io.LimitReader(in, mostTold))
+		return b, err == nil
+	}
+	if before, ok = read(t.store.dir, f.before.Kept); !ok {
+		return nil, nil, false
+	}
+	root, _, err := t.place.open()
+	if err != nil {
+		return nil, nil, false
+	}
+	c := cursor{top: root}
+	defer root.Close()
+	defer c.back(0)
+	name := f.Name
+	if t.place.File {
+		name = filepath.Base(t.place.Path)
+	}
+	d, err := c.in(name)
+	if err != nil {
+		return nil, nil, false
+	}
+	after, ok = read(d, filepath.Base(name))
+	return before, after, ok
+}
+
 // compact takes out what came and went again.
 func (r *Report) compact() {
 	r.Files = slices.DeleteFunc(r.Files, func(f ChangedFile) bool { return f.How == "" })
@@ -738,6 +784,9 @@ func (t *tracker) record(v view) {
 	c := &entry{ID: t.interval, Time: t.began.UTC(), By: t.by(), Items: v.items, Times: v.times}
 	err := t.save(c)
 	files := told(t.place, v.items)
+	for i := range files {
+		files[i].tracker = t
+	}
 	for _, w := range t.active {
 		w.report.add(files)
 		w.report.Shared = w.report.Shared || len(t.active) > 1

@@ -139,15 +139,23 @@ func (c *entry) held(st *store) *held {
 	return h
 }
 
-// Outermost leaves out what lies in a folder that came or went as a whole.
+// Outermost leaves out what lies in a folder that came or went as a whole; what changed in a Git folder is one change of it.
 func Outermost(files []ChangedFile) []ChangedFile {
 	var list []ChangedFile
 	whole := map[string]How{}
+	git := map[string]bool{}
 	for _, f := range files {
 		if f.Dir && (f.How == Created || f.How == Deleted) {
 			whole[f.Name] = f.How
 		}
 		if i := strings.LastIndexByte(f.Name, '/'); i >= 0 && whole[f.Name[:i]] == f.How {
+			continue
+		}
+		if top, ok := gitFolder(f.Name); ok && top != f.Name {
+			if !git[top] && whole[top] == "" {
+				list = append(list, ChangedFile{Folder: f.Folder, Name: top, How: Changed, Dir: true})
+			}
+			git[top] = true
 			continue
 		}
 		list = append(list, f)

@@ -368,7 +368,8 @@ type ChangedFile struct {
 	// Lost says why what stood there can't be put back; "" where it can.
 	Lost string
 
-	before *shape
+	before  *shape
+	tracker *tracker
 }
 
 // Path is the file's absolute path.

@@ -417,7 +417,7 @@ func (u *undoing) left() []Refusal {
 // plan records what the undo is about to do. Should the process be killed, what was taken into the store is found by it.
 func (u *undoing) plan() error {
 	now := time.Now()
-	u.record = &entry{ID: newID(now), Time: now.UTC(), By: []By{{Tool: "undo"}}, UndoOf: u.c.ID, Unfinished: true, Times: u.folders(),
+	u.record = &entry{ID: newID(now), Time: now.UTC(), By: undoBy(u.c.By), UndoOf: u.c.ID, Unfinished: true, Times: u.folders(),
 		Place: u.c.Place, Store: u.c.Store, Volume: u.c.Volume}
 	for _, x := range u.steps {
 		if !x.act() {
@@ -440,6 +440,15 @@ func (u *undoing) plan() error {
 		u.record.Items = append(u.record.Items, it)
 	}
 	return u.s.save(u.record, u.st)
+}
+
+// undoBy says that an undo made a change, and of what.
+func undoBy(of []By) []By {
+	by := By{Tool: "undo"}
+	if len(of) > 0 {
+		by.Text = of[0].Text
+	}
+	return []By{by}
 }
 
 // do takes the steps: away with what came, from the bottom up; back with what went, from the top down.

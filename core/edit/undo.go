@@ -233,6 +233,25 @@ func (u *Undo) open(id string) (e Entry, f *os.File, err error) {
 	return e, f, err
 }
 
+// Old gives the content that the change which id names replaced.
+func (u *Undo) Old(id string) ([]byte, error) {
+	e, f, err := u.open(id)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return e.old(f)
+}
+
+// old reads the content of an entry's file.
+func (e Entry) old(f *os.File) ([]byte, error) {
+	old := make([]byte, e.Size)
+	if _, err := f.ReadAt(old, 0); err != nil && e.Size > 0 {
+		return nil, problem("reading the old text of", e.Name, err)
+	}
+	return old, nil
+}
+
 // Restore puts back what stood in a file before the change that id names, if the file is as that change left it; else the
 // error is stale. root is the entry's Folder, opened by a caller who may change it. The restoring is a change like any
 // other: it can be undone in turn.
@@ -242,14 +261,14 @@ func (u *Undo) Restore(root *os.Root, id string) (Result, error) {
 		return Result{}, err
 	}
 	defer f.Close()
-	old := make([]byte, e.Size)
-	if _, err := f.ReadAt(old, 0); err != nil && e.Size > 0 {
-		return Result{}, problem("reading the old text of", e.Name, err)
+	old, err := e.old(f)
+	if err != nil {
+		return Result{}, err
 	}
 	if e.OldHash != "" && hashOf(old) != e.OldHash {
 		return Result{}, hint.New("no_undo", "the old text of "+shown(e.Name)+" was damaged").Then("it can't be put back")
 	}
-	t, err := acquire(root, e.Name, Options{NoLinks: true, Undo: u, By: By{Tool: "undo"}, undoOf: id}, true)
+	t, err := acquire(root, e.Name, Options{NoLinks: true, Undo: u, By: By{Tool: "undo", Text: e.By.Text}, undoOf: id}, true)
 	if err != nil {
 		return Result{}, err
 	}

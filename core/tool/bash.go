@@ -36,6 +36,7 @@ type CommandOutput struct {
 	Running     bool   `json:"running,omitempty" jsonschema:"it still runs, as job_id"`
 	JobID       string `json:"job_id,omitempty"`
 	Hint        string `json:"hint,omitempty"`
+	ChangesOutput
 }
 
 var bashTool = define[BashInput, CommandOutput](Tool{
@@ -62,7 +63,7 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	}
 	p.effects = append(dir.effects, effect{kind: run})
 	p.run = func(ctx context.Context) (answer, error) {
-		j, err := g.start(c, in.Command, dir.path, time.Duration(timeout)*time.Second, false)
+		j, err := g.start(ctx, c, in.Command, dir.path, time.Duration(timeout)*time.Second, false)
 		if err != nil {
 			return answer{}, err
 		}
@@ -96,7 +97,7 @@ func (g *Gate) workdir(c *Call, path string) (workdir, error) {
 }
 
 // start starts a script as a job of the call's session.
-func (g *Gate) start(c *Call, script, dir string, timeout time.Duration, background bool) (*job.Job, error) {
+func (g *Gate) start(ctx context.Context, c *Call, script, dir string, timeout time.Duration, background bool) (*job.Job, error) {
 	shell, err := shell()
 	if err != nil {
 		return nil, err
@@ -105,12 +106,8 @@ func (g *Gate) start(c *Call, script, dir string, timeout time.Duration, backgro
 	if err != nil {
 		return nil, err
 	}
-	j, err := g.Jobs.Start(job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: script, Argv: []string{shell, "-c", script}, Dir: dir,
+	return g.startJob(ctx, c, job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: script, Argv: []string{shell, "-c", script}, Dir: dir,
 		Env: append(r.Env, "PWD="+dir), Policy: r.Policy, Timeout: timeout, Work: r.Work, Background: background})
-	if err != nil {
-		return nil, notStarted(err)
-	}
-	return j, nil
 }
 
 // shell is the shell that scripts are read and run as: bash, else sh.

@@ -36,6 +36,7 @@ type JobStatus struct {
 	DurationMS int64  `json:"duration_ms"`
 	LogTail    string `json:"log_tail,omitempty" jsonschema:"the last 2000 characters of its output"`
 	LogFile    string `json:"log_file,omitempty" jsonschema:"where its whole output is"`
+	ChangesOutput
 }
 
 // tailRunes is how much of its output a job's status shows (BEHAVIOUR H6).
@@ -59,16 +60,16 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 			return p, err
 		}
 		p.effects = append(dir.effects, effect{kind: run})
-		p.run = func(context.Context) (answer, error) {
-			j, err := g.start(c, *in.Command, dir.path, 0, true)
+		p.run = func(ctx context.Context) (answer, error) {
+			j, err := g.start(ctx, c, *in.Command, dir.path, 0, true)
 			if err != nil {
 				return answer{}, g.withJobs(c, err)
 			}
 			j.Hand()
-			return jobs("started; look at it with action status", j), nil
+			return g.jobs("started; look at it with action status", j), nil
 		}
 	case "list":
-		p.run = func(context.Context) (answer, error) { return jobs("", g.Jobs.List(c.Session.ID)...), nil }
+		p.run = func(context.Context) (answer, error) { return g.jobs("", g.Jobs.List(c.Session.ID)...), nil }
 	case "status", "kill":
 		j, ok := g.Jobs.Find(c.Session.ID, value(in.JobID, ""))
 		if !ok {
@@ -82,7 +83,7 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 			p.run = func(context.Context) (answer, error) {
 				j.Stop(job.Killed)
 				<-j.Done()
-				return jobs("", j), nil
+				return g.jobs("", j), nil
 			}
 			break
 		}
@@ -96,7 +97,7 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 				case <-ctx.Done():
 				}
 			}
-			return jobs("", j), nil
+			return g.jobs("", j), nil
 		}
 	default:
 		return p, hint.New("bad_arguments", fmt.Sprintf("there is no action %q", in.Action)).Then("the actions are start, status, list and kill")
@@ -121,7 +122,7 @@ func (g *Gate) withJobs(c *Call, err error) error {
 	return h.Then(strings.TrimPrefix(h.Next+"; the jobs are: "+strings.Join(names, ", "), "; "))
 }
 
-func jobs(note string, list ...*job.Job) answer {
+func (g *Gate) jobs(note string, list ...*job.Job) answer {
 	out := BashBGOutput{Jobs: []JobStatus{}}
 	var b strings.Builder
 	for _, j := range list {
@@ -147,6 +148,11 @@ func jobs(note string, list ...*job.Job) answer {
 		b.WriteString("\n")
 		if tail != "" {
 			b.WriteString(strings.TrimSuffix(tail, "\n") + "\n")
+		}
+		var changes string
+		s.ChangesOutput, changes = g.changesOf(j)
+		if changes != "" {
+			b.WriteString(strings.TrimPrefix(changes, "\n") + "\n")
 		}
 		out.Jobs = append(out.Jobs, s)
 	}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -128,6 +129,7 @@ type world struct {
 	level    client.Level
 	logFile  string
 	phrase   string // the last one that an answer gave
+	pictures map[string]string
 }
 
 func newWorld(t *testing.T, screen bool) *world {
@@ -152,6 +154,10 @@ func newWorld(t *testing.T, screen bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	snapshots, err := edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(state, "snapshots"), Undo: undo})
+	if err != nil {
+		t.Fatal(err)
+	}
 	id, err := grant.Identify(workspace)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +170,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	var mu sync.Mutex
 	w.sessions = client.NewSessions(nil)
 	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
-		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: new(job.Engine), Undo: undo,
+		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: new(job.Engine), Undo: undo, Snapshots: snapshots,
 		Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Session: func(s *client.Session) (Room, error) {
 			mu.Lock()
@@ -189,7 +195,7 @@ func newWorld(t *testing.T, screen bool) *world {
 			rooms[s.ID] = r
 			return r, nil
 		}}
-	t.Cleanup(func() { log.Close(); undo.Close() })
+	t.Cleanup(func() { snapshots.Close(); log.Close(); undo.Close() })
 	return w
 }
 
@@ -301,12 +307,49 @@ func (w *world) do(words []string) string {
 		return strings.ReplaceAll(string(data), "\r", "␍") + "\n"
 	case "rm":
 		err = os.RemoveAll(w.path(words[1]))
+	case "put":
+		err = os.WriteFile(w.path(words[1]), []byte(strings.Join(words[2:], " ")+"\n"), 0o644)
 	case "mkdir":
 		err = os.MkdirAll(w.path(words[1]), 0o755)
 	case "move":
 		err = os.Rename(w.path(words[1]), w.path(words[2]))
 	case "link":
 		err = os.Symlink(w.path(words[1]), w.path(words[2]))
+	case "remember": // what stands in a folder, to the last byte, mode and time
+		if w.pictures == nil {
+			w.pictures = map[string]string{}
+		}
+		w.pictures[words[1]] = w.picture(words[1])
+	case "same": // is it again as it was?
+		if now := w.picture(words[1]); now != w.pictures[words[1]] {
+			return "not as it was:\n" + now + "but it was\n" + w.pictures[words[1]]
+		}
+		return "as it was\n"
+	case "changes":
+		var b strings.Builder
+		for i, c := range w.gate.Snapshots.Changes() {
+			fmt.Fprintf(&b, "%d %s %s: %d in %s", i+1, c.By[0].Tool, c.By[0].Text, c.Count, c.Folder)
+			for _, f := range c.Files {
+				fmt.Fprintf(&b, " %s %s", f.How, f.Name)
+			}
+			b.WriteString("\n")
+		}
+		return w.plain(b.String())
+	case "undo", "undo-rest": // the change of that number in the list
+		var n int
+		fmt.Sscan(words[1], &n)
+		u, err := w.gate.Snapshots.Undo(w.gate.Snapshots.Changes()[n-1].ID, words[0] == "undo-rest")
+		var b strings.Builder
+		if err != nil {
+			fmt.Fprintf(&b, "%v\n", err)
+		}
+		for _, f := range u.Files {
+			fmt.Fprintf(&b, "%s %s\n", f.How, f.Name)
+		}
+		for _, l := range u.Left {
+			fmt.Fprintf(&b, "left %s: %s\n", l.Path, l.Why)
+		}
+		return w.plain(b.String())
 	default:
 		w.t.Fatalf("can't do %q", words)
 	}
@@ -314,6 +357,43 @@ func (w *world) do(words []string) string {
 		w.t.Fatal(err)
 	}
 	return ""
+}
+
+// picture is everything that an undo puts back.
+func (w *world) picture(name string) string {
+	var b strings.Builder
+	top := w.path(name)
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(top, path)
+		fmt.Fprintf(&b, "%s %v %d", rel, info.Mode(), info.ModTime().UnixNano())
+		switch {
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, " %x", data)
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			b.WriteString(" -> " + target)
+		}
+		b.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return b.String()
 }
 
 func (w *world) close() {
@@ -336,7 +416,11 @@ func (w *world) log() string {
 		if err := json.Unmarshal(line, &r); err != nil {
 			w.t.Fatal(err)
 		}
-		fmt.Fprintln(&b, w.plain(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %v %q %s", r.Kind, r.Tool, r.Outcome, r.Text, r.Paths, r.By, r.Detail)), " ")))
+		fmt.Fprint(&b, w.plain(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %v %q %s", r.Kind, r.Tool, r.Outcome, r.Text, r.Paths, r.By, r.Detail)), " ")))
+		if len(r.RunsLater) > 0 {
+			fmt.Fprintf(&b, " runs later: %v", w.plain(fmt.Sprint(r.RunsLater)))
+		}
+		fmt.Fprintln(&b)
 	}
 	return b.String()
 }

@@ -51,6 +51,7 @@ type EditOutput struct {
 	LineEnds    string   `json:"line_ends,omitempty"`
 	Notes       []string `json:"notes,omitempty"`
 	SyntaxError string   `json:"syntax_error,omitempty" jsonschema:"for .py files: what Python says; the edit stays"`
+	RunsLater   bool     `json:"runs_later,omitempty" jsonschema:"something else runs this file later, outside the sandbox; tell the person what they would run"`
 }
 
 var editTool = define[EditInput, EditOutput](Tool{
@@ -73,7 +74,8 @@ var editTool = define[EditInput, EditOutput](Tool{
 	if at.isDir() {
 		return p, hint.New("not_regular", fmt.Sprintf("%q is a folder", in.Path)).Then("give the path of a file in it")
 	}
-	o := edit.Options{NoLinks: true, BaseHash: value(in.BaseHash, ""), DryRun: value(in.DryRun, false), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo}
+	o := edit.Options{NoLinks: true, BaseHash: value(in.BaseHash, ""), DryRun: value(in.DryRun, false), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo,
+		By: edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(in.Path)}}
 	p.effects, p.run = g.change(at, value(in.Phrase, ""), o, func(outside bool, o edit.Options) (edit.Result, error) {
 		if outside {
 			return edit.EditCopy(at.dir, at.name, hunks, o)
@@ -153,6 +155,14 @@ func (g *Gate) changed(ctx context.Context, c *Call, at *place, r edit.Result) a
 	b.WriteString("\n" + r.Diff)
 	for _, n := range out.Notes {
 		fmt.Fprintf(&b, "\n%s", n)
+	}
+	if !r.DryRun && !r.Unchanged && g.editRunsLater(out.Path, r) {
+		out.RunsLater, c.runsLater = true, []string{out.Path}
+		text := g.runsLater(c.runsLater)
+		if strings.HasSuffix(b.String(), "\n") {
+			text = strings.TrimPrefix(text, "\n")
+		}
+		b.WriteString(text)
 	}
 	if !r.DryRun && strings.HasSuffix(out.Path, ".py") {
 		switch problem, checked := g.python(ctx, c, r.Text); {

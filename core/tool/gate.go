@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -35,13 +36,21 @@ type Gate struct {
 	NonceSurface bool
 	Audit        *audit.Log
 	Jobs         *job.Engine
-	// Undo keeps what edits replace.
-	Undo *edit.Undo
+	// Undo keeps what edits replace, Snapshots what commands do.
+	Undo      *edit.Undo
+	Snapshots *edit.Snapshots
 	// Session gives a session's policy without its grants, and its folders.
 	Session func(*client.Session) (Room, error)
 	Paused  func() bool
 	Log     *slog.Logger
+
+	mu      sync.Mutex
+	watched map[string]*watched // by job
+	telling sync.WaitGroup
 }
+
+// Close waits until it is known and recorded what the last jobs changed. No call may be made any more.
+func (g *Gate) Close() { g.telling.Wait() }
 
 // Room is what a session has of its own.
 type Room struct {
@@ -59,6 +68,8 @@ type Call struct {
 	Began   time.Time
 	gone    <-chan struct{}
 	notify  func(progress float64, message string)
+	// runsLater are files that the call made or changed and that something else runs later, for the record of its result.
+	runsLater []string
 }
 
 func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *Call {
@@ -200,7 +211,7 @@ func (g *Gate) refused(c *Call, p plan, err error) error {
 }
 
 func (g *Gate) record(c *Call, kind audit.Kind, p plan, by, outcome, detail string) error {
-	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail}
+	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail, RunsLater: first(c.runsLater, mostChanged)}
 	for _, e := range p.effects {
 		if e.place != nil {
 			r.Paths = append(r.Paths, e.place.real)
@@ -457,6 +468,16 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 	}
 	if !r.File && !r.Makes {
 		r.Files, r.Bytes, r.More = count(r.Folder)
+	}
+	if right == grant.Edit && r.Kind != approval.Protected {
+		where := edit.Place{Path: r.Folder, Device: r.FolderID.Device, Inode: r.FolderID.Inode, File: r.File}
+		r.UndoLimited = g.Snapshots.Limited(where, r.Files, r.Bytes, r.More)
+	}
+	for _, own := range g.Snapshots.Elsewhere() {
+		if grant.Within(r.Folder, own) {
+			return r, grant.None, hint.New("not_grantable", "this folder can't be opened to assistants").Because("it holds Handrail's own files").
+				Then("choose a folder inside it, such as one for the project at hand")
+		}
 	}
 	return r, right, nil
 }

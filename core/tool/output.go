@@ -50,6 +50,7 @@ func (g *Gate) report(j *job.Job) answer {
 	r := j.Result()
 	if j.Running() {
 		data.Running, data.JobID, data.DurationMS = true, j.ID, time.Since(j.Started).Milliseconds()
+		g.changesOf(j)
 		fmt.Fprintf(&b, "[still running after %.0f s as %s; follow it with bash_bg, action status]", time.Since(j.Started).Seconds(), j.ID)
 		return answer{b.String(), data}
 	}
@@ -84,6 +85,12 @@ func (g *Gate) report(j *job.Job) answer {
 	if len(status) > 0 {
 		fmt.Fprintf(&b, "[%s]", strings.Join(status, "; "))
 	}
+	var changes string
+	data.ChangesOutput, changes = g.changesOf(j)
+	if text := b.String(); text == "" || strings.HasSuffix(text, "\n") {
+		changes = strings.TrimPrefix(changes, "\n")
+	}
+	b.WriteString(changes)
 	return answer{b.String(), data}
 }
 

@@ -65,7 +65,7 @@ var pythonExecTool = define[PythonExecInput, CommandOutput](Tool{
 				return a, err
 			}
 		}
-		j, err := g.startPython(c, python, in.Code, dir.path, time.Duration(timeout)*time.Second)
+		j, err := g.startPython(ctx, c, python, in.Code, dir.path, time.Duration(timeout)*time.Second)
 		if err != nil {
 			return answer{}, err
 		}
@@ -76,17 +76,13 @@ var pythonExecTool = define[PythonExecInput, CommandOutput](Tool{
 
 // startPython runs code, which python reads from its standard input, as a job of the call's session. The folder is on its
 // module path; what it prints is UTF-8 and not held back.
-func (g *Gate) startPython(c *Call, python, code, dir string, timeout time.Duration) (*job.Job, error) {
+func (g *Gate) startPython(ctx context.Context, c *Call, python, code, dir string, timeout time.Duration) (*job.Job, error) {
 	r, err := g.room(c.Session)
 	if err != nil {
 		return nil, err
 	}
-	j, err := g.Jobs.Start(job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: code, Argv: []string{python, "-X", "utf8", "-u", "-"}, Dir: dir,
+	return g.startJob(ctx, c, job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: code, Argv: []string{python, "-X", "utf8", "-u", "-"}, Dir: dir,
 		Env: append(r.Env, "PWD="+dir), Input: []byte(code), Policy: r.Policy, Timeout: timeout, Work: r.Work})
-	if err != nil {
-		return nil, notStarted(err)
-	}
-	return j, nil
 }
 
 // venv finds the virtual environment for a folder: .venv in the unit that dir lies in, or in the workspace itself. One that
@@ -130,10 +126,10 @@ func (g *Gate) makeVenv(ctx context.Context, c *Call, room Room, dir string) (an
 		return answer{}, err
 	}
 	defer c.keepAlive("Making the virtual environment " + dir)()
-	j, err := g.Jobs.Start(job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: "making " + dir, Argv: []string{python, "-m", "venv", dir}, Dir: filepath.Dir(dir),
+	j, err := g.startJob(ctx, c, job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: "making " + dir, Argv: []string{python, "-m", "venv", dir}, Dir: filepath.Dir(dir),
 		Env: r.Env, Policy: r.Policy, Timeout: c.left(), Work: r.Work})
 	if err != nil {
-		return answer{}, notStarted(err)
+		return answer{}, err
 	}
 	select {
 	case <-j.Done():

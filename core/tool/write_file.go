@@ -39,7 +39,8 @@ var writeFileTool = define[WriteFileInput, EditOutput](Tool{
 	if at.info != nil && !value(in.Overwrite, false) {
 		return p, hint.New("exists", fmt.Sprintf("%q exists", in.Path)).Then("pass overwrite=true to replace all of it, or use edit to change a part")
 	}
-	o := edit.Options{NoLinks: true, Overwrite: value(in.Overwrite, false), BaseHash: value(in.BaseHash, ""), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo}
+	o := edit.Options{NoLinks: true, Overwrite: value(in.Overwrite, false), BaseHash: value(in.BaseHash, ""), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo,
+		By: edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(in.Path)}}
 	p.effects, p.run = g.change(at, value(in.Phrase, ""), o, func(outside bool, o edit.Options) (edit.Result, error) {
 		if outside {
 			return edit.WriteCopy(at.dir, at.name, in.Content, o)

@@ -1,0 +1,262 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"handrail/core/audit"
+	"handrail/core/command"
+	"handrail/core/edit"
+	"handrail/core/grant"
+	"handrail/core/hint"
+	"handrail/core/job"
+)
+
+// ChangesOutput says what a command changed in folders that it may change, as far as it has ended.
+type ChangesOutput struct {
+	Changed      []FileChange `json:"changed,omitempty" jsonschema:"what it created, changed, deleted or renamed in granted folders; the first 50"`
+	ChangedCount int          `json:"changed_count,omitempty" jsonschema:"how many that are in all"`
+	ChangedMore  bool         `json:"changed_more,omitempty" jsonschema:"there may be more: the folder is too large to tell"`
+	RunsLater    []string     `json:"runs_later,omitempty" jsonschema:"files among these that something else runs later, outside the sandbox; the first 10"`
+	RunsCount    int          `json:"runs_later_count,omitempty" jsonschema:"how many that are in all"`
+	NotUndoable  []string     `json:"not_undoable,omitempty" jsonschema:"what the person can't have put back, and why"`
+}
+
+// FileChange is one file that a command changed.
+type FileChange struct {
+	Path string `json:"path"`
+	How  string `json:"how" jsonschema:"created, changed, deleted or renamed"`
+	From string `json:"from,omitempty" jsonschema:"the old path, if it was renamed"`
+}
+
+// Most files that an answer names, by kind.
+const (
+	mostChanged = 50
+	mostNamed   = 10
+)
+
+// watched is a job of which is told what it changes.
+type watched struct {
+	job   *job.Job
+	call  *Call
+	ended chan struct{} // closed when it is known what was changed
+	// told says that the call that started the job tells of it, or has; else the activity log gets a note.
+	told     bool
+	recorded bool
+	data     ChangesOutput
+	text     string
+	runs     []string // all of them
+}
+
+// startJob starts a job that may change granted folders: what stands there is kept before, and what it changed is told
+// when it has ended.
+func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec) (*job.Job, error) {
+	w := g.Snapshots.Begin(ctx, edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(spec.Text)}, g.changeable(c.Session.ID)...)
+	if ctx.Err() != nil {
+		w.End()
+		return nil, hint.New("cancelled", "the command was not run").Because("the call was cancelled before").Wrap(context.Cause(ctx))
+	}
+	j, err := g.Jobs.Start(spec)
+	if err != nil {
+		w.End()
+		return nil, notStarted(err)
+	}
+	x := &watched{job: j, call: c, ended: make(chan struct{}), told: true}
+	g.mu.Lock()
+	if g.watched == nil {
+		g.watched = make(map[string]*watched)
+	}
+	for id, old := range g.watched { // those of which nobody can ask any more
+		if _, ok := g.Jobs.Find(old.job.Spec.Session, id); !ok && !old.job.Running() {
+			delete(g.watched, id)
+		}
+	}
+	g.watched[j.ID] = x
+	g.mu.Unlock()
+	g.telling.Go(func() {
+		<-j.Done()
+		g.ended(x, w.End())
+	})
+	return j, nil
+}
+
+// changeable lists what the commands of a session may change.
+func (g *Gate) changeable(session string) []edit.Place {
+	var places []edit.Place
+	for _, h := range g.Grants.List(session) {
+		if h.Right == grant.Edit {
+			places = append(places, edit.Place{Path: h.Folder, Device: h.ID.Device, Inode: h.ID.Inode, File: h.File})
+		}
+	}
+	return places
+}
+
+// ended takes up what a job changed. If the call that started it has answered already, the activity log says what runs
+// later.
+func (g *Gate) ended(x *watched, r edit.Report) {
+	x.data, x.text, x.runs = g.describe(r)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer close(x.ended)
+	if x.told || len(x.runs) == 0 {
+		return
+	}
+	err := g.append(x.call, audit.Record{Kind: audit.Note, Call: x.call.ID, Tool: x.call.Tool.Name, Text: x.job.ID + " has ended", RunsLater: first(x.runs, mostChanged)})
+	if err != nil {
+		g.Log.Error("the activity log failed", "error", err)
+	}
+}
+
+// changesOf tells what a job changed, once it has ended. While it runs there is nothing to tell, and its call won't.
+func (g *Gate) changesOf(j *job.Job) (data ChangesOutput, text string) {
+	g.mu.Lock()
+	x := g.watched[j.ID]
+	g.mu.Unlock()
+	if x == nil {
+		return data, ""
+	}
+	if j.Running() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		select {
+		case <-x.ended:
+		default:
+			x.told = false
+			return data, ""
+		}
+	}
+	<-x.ended
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if x.told && !x.recorded {
+		x.recorded, x.call.runsLater = true, x.runs
+	}
+	return x.data, x.text
+}
+
+// hows is the order in which an answer tells what happened.
+var hows = []edit.How{edit.Created, edit.Changed, edit.Renamed, edit.Deleted}
+
+// describe puts what was changed into words.
+func (g *Gate) describe(r edit.Report) (data ChangesOutput, text string, runs []string) {
+	var b strings.Builder
+	data.ChangedMore = r.Partly
+	files := edit.Outermost(r.Files)
+	data.ChangedCount = len(files)
+	slices.SortStableFunc(files, func(a, b edit.ChangedFile) int {
+		return cmp.Compare(slices.Index(hows, a.How), slices.Index(hows, b.How))
+	})
+	var names []string
+	for i, f := range first(files, mostChanged) {
+		x := FileChange{Path: f.Path(), How: string(f.How)}
+		name := g.near(x.Path)
+		if f.From != "" {
+			x.From = filepath.Join(f.Folder, f.From)
+			name = g.near(x.From) + " to " + name
+		}
+		if i == 0 || files[i-1].How != f.How {
+			name = x.How + " " + name
+		}
+		data.Changed, names = append(data.Changed, x), append(names, name)
+	}
+	if len(names) > 0 {
+		names = first(names, mostNamed)
+		fmt.Fprintf(&b, "\n[files: %s%s", strings.Join(names, ", "), more(len(files)-len(names)))
+		if r.Shared {
+			b.WriteString("; another command ran at the same time and may have changed some of them")
+		}
+		b.WriteString("]")
+	}
+	for i, f := range r.Files {
+		if f.How == edit.Deleted || f.Dir {
+			continue
+		}
+		by := command.RunsLater(command.Touched{Path: f.Path(), Created: f.How != edit.Changed, Executable: f.Executable, Texts: func() (before, after []byte, ok bool) { return r.Texts(i) }})
+		if by != "" {
+			runs = append(runs, f.Path())
+			if len(runs) <= mostNamed {
+				data.RunsLater = append(data.RunsLater, f.Path())
+			}
+		}
+	}
+	data.RunsCount = len(runs)
+	b.WriteString(g.runsLater(runs))
+	for _, n := range r.Notes {
+		data.NotUndoable = append(data.NotUndoable, n)
+		fmt.Fprintf(&b, "\n[undo: %s]", n)
+	}
+	lost := 0
+	for _, f := range r.Files {
+		if f.Lost == "" {
+			continue
+		}
+		if lost++; lost <= mostNamed {
+			n := fmt.Sprintf("%s can't be put back: %s", g.near(f.Path()), f.Lost)
+			data.NotUndoable = append(data.NotUndoable, n)
+			fmt.Fprintf(&b, "\n[undo: %s]", n)
+		}
+	}
+	if lost > mostNamed {
+		fmt.Fprintf(&b, "\n[undo:%s can't be put back]", more(lost-mostNamed))
+	}
+	return data, b.String(), runs
+}
+
+// runsLater is the line that names files which something else runs later; "" for none.
+func (g *Gate) runsLater(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	names := make([]string, 0, mostNamed)
+	for _, p := range first(paths, mostNamed) {
+		names = append(names, g.near(p))
+	}
+	return fmt.Sprintf("\n[runs later, outside the sandbox: %s%s; tell the person what they would run]", strings.Join(names, ", "), more(len(paths)-len(names)))
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// near writes a path as it is called from the workspace. What could be taken for something else is quoted.
+func (g *Gate) near(path string) string {
+	if rel, err := filepath.Rel(g.Workspace, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(" ,;[]\"\uFFFD", r) }
+	if strings.ContainsFunc(path, odd) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// short is a command's text in one line, for the list of what can be undone.
+func short(text string) string {
+	text = strings.Join(strings.Fields(firstRunes(audit.Redact(text), 300)), " ")
+	if cut := firstRunes(text, 120); cut != text {
+		return cut + "…"
+	}
+	return text
+}
+
+// editRunsLater tells whether something else runs what an edit made or changed.
+func (g *Gate) editRunsLater(path string, r edit.Result) bool {
+	return command.RunsLater(command.Touched{Path: path, Created: r.Created, Texts: func() (before, after []byte, ok bool) {
+		if g.Undo == nil || r.UndoID == "" {
+			return nil, nil, false
+		}
+		before, err := g.Undo.Old(r.UndoID)
+		return before, r.Text, err == nil
+	}}) != ""
+}
