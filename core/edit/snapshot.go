@@ -684,7 +684,7 @@ func (t *tracker) recent(w *Watch, p *visit) {
 			items = append(items, item{Name: rawName(e.name), Before: &e.shape, After: &e.shape})
 		}
 	}
-	files := told(t.place, items)
+	files := told(t.place, items, false)
 	for i := range files {
 		files[i].before, files[i].Lost = nil, ""
 		files[i].Executable = items[i].After.Kind == regular && items[i].After.Perm&0o111 != 0
@@ -783,7 +783,7 @@ func (t *tracker) record(v view) {
 	}
 	c := &entry{ID: t.interval, Time: t.began.UTC(), By: t.by(), Items: v.items, Times: v.times}
 	err := t.save(c)
-	files := told(t.place, v.items)
+	files := told(t.place, v.items, false)
 	for i := range files {
 		files[i].tracker = t
 	}

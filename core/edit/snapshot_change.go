@@ -133,7 +133,7 @@ func (c *entry) held(st *store) *held {
 		}
 	}
 	if !c.Whole {
-		list := Outermost(told(c.Place, c.Items))
+		list := Outermost(told(c.Place, c.Items, c.UndoOf != ""))
 		h.Files, h.Count = slices.Clone(list[:min(len(list), MostListed)]), len(list)
 	}
 	return h

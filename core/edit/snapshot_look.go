@@ -375,10 +375,14 @@ type ChangedFile struct {
 // Path is the file's absolute path.
 func (f ChangedFile) Path() string { return path.Join(f.Folder, f.Name) }
 
-// told turns items into what a person is told. What has the same inode and the same times under another name was renamed,
-// and then what it holds isn't told of.
-func told(where Place, items []item) []ChangedFile {
-	from, moved := renames(items)
+// told turns items into what a person is told. What a command renamed is told of as that, without what a folder holds; an
+// undo renames nothing, but a file that it makes may get the inode of one that it took away.
+func told(where Place, items []item, undo bool) []ChangedFile {
+	var from map[string]string
+	var moved map[string]bool
+	if !undo {
+		from, moved = renames(items)
+	}
 	var list []ChangedFile
 	for _, it := range items {
 		f := ChangedFile{Folder: where.Path, Name: string(it.Name), before: it.Before}

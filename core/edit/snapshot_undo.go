@@ -878,7 +878,7 @@ func (u *undoing) finish() (Undone, error) {
 		u.record.Items = append(u.record.Items, it)
 	}
 	err := u.s.save(u.record, u.st)
-	r.Files = told(u.c.Place, u.record.Items)
+	r.Files = told(u.c.Place, u.record.Items, true)
 	if err != nil {
 		r.Notes = append(r.Notes, "the undo can't be undone: "+err.Error())
 	}

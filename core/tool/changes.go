@@ -16,6 +16,7 @@ import (
 	"handrail/core/grant"
 	"handrail/core/hint"
 	"handrail/core/job"
+	"handrail/sandbox"
 )
 
 // ChangesOutput says what a command changed in folders that it may change, as far as it has ended.
@@ -57,7 +58,7 @@ type watched struct {
 // startJob starts a job that may change granted folders: what stands there is kept before, and what it changed is told
 // when it has ended.
 func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec) (*job.Job, error) {
-	w := g.Snapshots.Begin(ctx, edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(spec.Text)}, g.changeable(c.Session.ID)...)
+	w := g.Snapshots.Begin(ctx, edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(spec.Text)}, g.changeable(c.Session.ID, spec.Policy)...)
 	if ctx.Err() != nil {
 		w.End()
 		return nil, hint.New("cancelled", "the command was not run").Because("the call was cancelled before").Wrap(context.Cause(ctx))
@@ -86,11 +87,12 @@ func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec) (*job.Job, 
 	return j, nil
 }
 
-// changeable lists what the commands of a session may change.
-func (g *Gate) changeable(session string) []edit.Place {
+// changeable lists what a command of a session may change under a policy.
+func (g *Gate) changeable(session string, p sandbox.Policy) []edit.Place {
 	var places []edit.Place
+	open := p.Writable()
 	for _, h := range g.Grants.List(session) {
-		if h.Right == grant.Edit {
+		if h.Right == grant.Edit && slices.Contains(open, h.Folder) {
 			places = append(places, edit.Place{Path: h.Folder, Device: h.ID.Device, Inode: h.ID.Inode, File: h.File})
 		}
 	}
