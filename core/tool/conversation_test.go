@@ -305,16 +305,6 @@ func (w *world) do(words []string) string {
 			return "no file\n"
 		}
 		return strings.ReplaceAll(string(data), "\r", "␍") + "\n"
-	case "rm":
-		err = os.RemoveAll(w.path(words[1]))
-	case "put":
-		err = os.WriteFile(w.path(words[1]), []byte(strings.Join(words[2:], " ")+"\n"), 0o644)
-	case "mkdir":
-		err = os.MkdirAll(w.path(words[1]), 0o755)
-	case "move":
-		err = os.Rename(w.path(words[1]), w.path(words[2]))
-	case "link":
-		err = os.Symlink(w.path(words[1]), w.path(words[2]))
 	case "remember": // what stands in a folder, to the last byte, mode and time
 		if w.pictures == nil {
 			w.pictures = map[string]string{}
@@ -350,6 +340,16 @@ func (w *world) do(words []string) string {
 			fmt.Fprintf(&b, "left %s: %s\n", l.Path, l.Why)
 		}
 		return w.plain(b.String())
+	case "rm":
+		err = os.RemoveAll(w.path(words[1]))
+	case "put":
+		err = os.WriteFile(w.path(words[1]), []byte(strings.Join(words[2:], " ")+"\n"), 0o644)
+	case "mkdir":
+		err = os.MkdirAll(w.path(words[1]), 0o755)
+	case "move":
+		err = os.Rename(w.path(words[1]), w.path(words[2]))
+	case "link":
+		err = os.Symlink(w.path(words[1]), w.path(words[2]))
 	default:
 		w.t.Fatalf("can't do %q", words)
 	}
