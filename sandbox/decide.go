@@ -265,10 +265,11 @@ func (x *index) decideWrite(op Op, path string, h how) Decision {
 	return Decision{Allowed: true, Rule: rule}
 }
 
-// private reports whether an opened root is the session's own, where no name is protected: nothing of the person's reads it.
+// private reports whether an opened root is the session's own, where no name is protected: nothing of the person's reads it, and
+// nothing moves from there into a granted folder (Linux: it is another mount).
 func (x *index) private(root string) bool {
 	m := x.policy.machine
-	return root == m.Temp || root == m.Caches
+	return (root == m.Temp || root == m.Caches) && (m.system() != "darwin" || x.policy.staging)
 }
 
 // madeByTools reports whether a protected name may be made as a folder: what counts in it is protected by itself.

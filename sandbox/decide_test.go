@@ -62,6 +62,8 @@ func TestDecide(t *testing.T) {
 		{"temp", g, "/run/user/1000/handrail-1/x", "rwcda", "the session's own folder", OpensNothing},
 		{"temp itself", g, "/run/user/1000/handrail-1", "rwca", "nothing allows changes", OpensEdit},
 		{"hook in temp", g, "/run/user/1000/handrail-1/.git/hooks/x", "rwcda", "the session's own folder", OpensNothing},
+		{"hook in temp on a Mac", Guarded(mac), mac.Temp + "/.git/hooks/x", "r", "protected: .git/hooks", OpensProtected},
+		{"hook in temp on a Mac for a repository", Guarded(mac).AllowRepositories(), mac.Temp + "/.git/hooks/x", "rwcda", "the session's own folder", OpensNothing},
 		{"tmp", g, "/tmp/x", "", "nothing allows reading", OpensLook},
 		{"tool", g, "/home/anna/.nvm/versions/node/v24/lib/x", "r", "nothing allows changes", OpensEdit},
 		{"tool on path", g, "/home/anna/tools/x/lib/y", "r", "nothing allows changes", OpensEdit},
@@ -186,6 +188,8 @@ func TestValidate(t *testing.T) {
 		{"not clean", Guarded(linux).AllowRead(at("/home/anna/../x")), false},
 		{"no identity", Guarded(linux).AllowWrite(Place{Path: "/home/anna/x"}), false},
 		{"no path", Guarded(linux).AllowWrite(Place{Device: 1, Inode: 1}), false},
+		{"repositories", Guarded(linux).AllowRepositories(), true},
+		{"repositories and a grant", Guarded(linux).AllowRepositories().AllowWrite(at("/home/anna/x")), false},
 		{"spaces", Guarded(linux).AllowWrite(at(`/home/anna/my "odd" (x) \ ก`)), true},
 	} {
 		if err := c.policy.Validate(); (err == nil) != c.ok {

@@ -30,15 +30,16 @@ type record struct {
 	Reads       []Place    `json:",omitempty"`
 	Writes      []Place    `json:",omitempty"`
 	Names       []string   `json:",omitempty"`
+	Staging     bool       `json:",omitempty"`
 	Permissions Permission `json:",omitempty"`
 }
 
 func (p Policy) record() record {
-	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.permissions}
+	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.staging, p.permissions}
 }
 
 func (r record) policy() Policy {
-	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Permissions}
+	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Staging, r.Permissions}
 }
 
 // report is one line of what the launcher says to the host.

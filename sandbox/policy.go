@@ -50,6 +50,7 @@ type Policy struct {
 	reads       []Place
 	writes      []Place
 	names       []string // protected names that were opened one by one
+	staging     bool     // AllowRepositories
 	permissions Permission
 }
 
@@ -97,6 +98,15 @@ func (p Policy) AllowWrite(places ...Place) Policy {
 // AllowProtected returns a policy that may change these protected paths, each one alone, where AllowWrite covers them.
 func (p Policy) AllowProtected(paths ...string) Policy {
 	p.names = slices.Concat(p.names, paths)
+	return p
+}
+
+// AllowRepositories returns a policy under which repositories can be made in Temp and Caches. On Linux that is so anyway; on
+// macOS a folder that was prepared there could be moved into a granted one with all that is protected in it, so it needs a policy
+// without AllowWrite, and a Temp and Caches that no other command gets. Whoever moves the result looks at it first
+// (CheckRepository).
+func (p Policy) AllowRepositories() Policy {
+	p.staging = true
 	return p
 }
 
@@ -161,6 +171,9 @@ func list(items []string, sep string) string {
 func (p Policy) Validate() error {
 	if p.profile == nothing {
 		return errors.New("policy: nothing is allowed")
+	}
+	if p.staging && len(p.writes) > 0 {
+		return errors.New("policy: repositories can't be made under a policy that changes granted folders")
 	}
 	m := p.machine
 	for _, f := range []struct{ name, path string }{

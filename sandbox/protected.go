@@ -100,6 +100,9 @@ func protectedGit(el []string) int {
 	if gitNames[el[0]] {
 		return 0
 	}
+	if len(el) == 2 && (el[0] == "modules" || el[0] == "worktrees") {
+		return 2 // the folder of a submodule or worktree: with it its settings would come and go
+	}
 	for i, e := range el {
 		if !protectedInGit[e] {
 			continue

@@ -19,6 +19,7 @@ func TestProtected(t *testing.T) {
 		{"/w/.git/hooks/.sample", ""}, {"/w/.Git/HOOKS/x", ".Git/HOOKS"}, {"/w/.git/objects/hooks", ""}, {"/w/.git/refs/heads/config", ""}, {"/w/.git/logs/refs/heads/hooks/x", ""},
 		{"/w/.git/modules/a/config", ".git/modules/a/config"}, {"/w/.git/modules/a/b/hooks/x", ".git/modules/a/b/hooks"}, {"/w/.git/modules/refs/config", ".git/modules/refs/config"},
 		{"/w/.git/worktrees/x/commondir", ".git/worktrees/x/commondir"}, {"/w/.git/foo/config", ".git/foo/config"}, {"/w/.git/refs/heads/.vscode", ".vscode"},
+		{"/w/.git/modules", ""}, {"/w/.git/modules/a", ".git/modules/a"}, {"/w/.git/worktrees/a", ".git/worktrees/a"}, {"/w/.git/modules/a/HEAD", ""},
 		{"/w/a.git", ""}, {"/w/a.git/HEAD", ""}, {"/w/a.git/config", "a.git/config"}, {"/w/a.git/hooks/x", "a.git/hooks"}, {"/w/a.git/worktrees/w/config", "a.git/worktrees/w/config"},
 		{"/w/commondir", "commondir"}, {"/w/commondir/x", ""},
 		{"/w/.claude", ".claude"}, {"/w/.claude/x", ""}, {"/w/.claude/commands", ".claude/commands"}, {"/w/.claude/commands/x", ".claude/commands"}, {"/w/.claude/settings.json", ".claude/settings.json"},

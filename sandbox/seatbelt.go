@@ -174,9 +174,10 @@ func (s *seatbelt) guarded() {
 	}
 	s.section("What may be changed.")
 	s.rule("allow", writeOps, append(slices.Clone(roots), own...)...)
-	s.protected(roots)
-	s.section("No name is protected in the session's own folders.")
-	s.rule("allow", writeOps, own...)
+	// A folder is moved with all that is in it, so what is protected in granted folders is protected where one could be prepared.
+	if !p.staging {
+		s.protected(append(slices.Clone(roots), own...))
+	}
 	s.closed(append(slices.Clone(p.writes), Place{Path: m.Temp}, Place{Path: m.Caches}))
 	s.network(own)
 }
@@ -219,6 +220,7 @@ func (s *seatbelt) protected(roots []string) {
 	for _, g := range groups(protectedInGit) {
 		deny = append(deny, regexFilter(git+"(.*/)?("+g+")(/.*)?$"))
 	}
+	deny = append(deny, regexFilter(git+"(.*/)?"+otherName+"(/.*)?$"))
 	for _, g := range groups(gitNames) {
 		allow = append(allow, inRoots(git+"("+g+")/.*$"))
 	}
@@ -234,7 +236,11 @@ func (s *seatbelt) protected(roots []string) {
 		deny = append(deny, regexFilter(claude+"/("+g+")(/.*)?$"))
 	}
 	deny = append(deny,
+		regexFilter("/[.]"+otherName+"(/.*)?$"),
+		regexFilter(claude+"/"+otherName+"(/.*)?$"),
+		regexFilter("/"+foldedRegex("opencode.")+otherName+"$"),
 		regexFilter(claude+"/"+foldedRegex("settings")+"[^/]*"+foldedRegex(".json")+"(/.*)?$"),
+		regexFilter(git+"("+foldedRegex("modules")+"|"+foldedRegex("worktrees")+")/[^/]*$"),
 		regexFilter("/("+foldedRegex(".git")+"|"+foldedRegex(".claude")+"|"+foldedRegex("commondir")+")$"))
 	s.rule("deny", writeOps, deny...)
 	s.rule("deny", []string{"file-write-unlink"},
@@ -411,40 +417,23 @@ func groups(names map[string]bool) []string {
 	return out
 }
 
-// foldedRegex gives the regular expression for a lower-case ASCII name in every way that folds to it. It has no backslash,
-// which strings and regular expressions read differently.
+// foldedRegex gives the regular expression for a lower-case ASCII name in any case. It has no backslash, which strings and
+// regular expressions read differently, and nothing but ASCII: how macOS reads other characters in a profile is not documented.
 func foldedRegex(name string) string {
 	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		if i+1 < len(name) {
-			pair := name[i : i+2]
-			var one []string
-			for r, long := range longFolds {
-				if long == pair {
-					one = append(one, string(r))
-				}
-			}
-			if sort.Strings(one); len(one) > 0 {
-				b.WriteString("(" + foldedLetter(pair[0]) + foldedLetter(pair[1]) + "|" + strings.Join(one, "|") + ")")
-				i++
-				continue
-			}
+	for _, c := range name {
+		switch {
+		case c >= 'a' && c <= 'z':
+			b.WriteString("[" + string(c) + string(c-'a'+'A') + "]")
+		case c == '.':
+			b.WriteString("[.]")
+		default:
+			b.WriteRune(c)
 		}
-		b.WriteString(foldedLetter(name[i]))
 	}
 	return b.String()
 }
 
-func foldedLetter(c byte) string {
-	switch {
-	case c == 's':
-		return "(s|S|ſ)"
-	case c == 'k':
-		return "(k|K|\u212a)"
-	case c >= 'a' && c <= 'z':
-		return "[" + string(c) + string(c-'a'+'A') + "]"
-	case c == '.':
-		return "[.]"
-	}
-	return string(c)
-}
+// otherName is the regular expression for a name with a character outside ASCII. A file system may take one of these for a
+// letter (the long s in .baſhrc), so where a protected name could be meant they are closed as well.
+const otherName = "[^/]*[^ -~/][^/]*"

@@ -39,6 +39,7 @@ var macPolicies = []struct {
 	{"permissions", Guarded(mac).AllowNetwork().AllowLoopback().AllowSSHAgent().AllowDocker().AllowBrowserTest().AllowXcode()},
 	{"loopback", Guarded(mac).AllowLoopback()},
 	{"readonly", ReadOnly(mac).AllowWrite(at("/Users/anna/Handrail/site"))},
+	{"repositories", Guarded(mac).AllowRepositories().AllowNetwork()},
 	{"classic", Classic(mac)},
 }
 
@@ -72,7 +73,7 @@ func TestSBPLGolden(t *testing.T) {
 			for _, p := range params {
 				text += fmt.Sprintf("; -D %s=%s\n", p.Name, p.Value)
 			}
-			if c.name == "network" || c.name == "loopback" {
+			if c.name == "network" || c.name == "loopback" || c.name == "repositories" {
 				return // parts of "permissions"
 			}
 			file := filepath.Join("testdata", c.name+".sb")
@@ -93,6 +94,11 @@ func TestSBPLGolden(t *testing.T) {
 					if n%2 == 1 && len(str) > 255 {
 						t.Errorf("line %d has a string of %d bytes", i+1, len(str))
 					}
+				}
+			}
+			for _, c := range strings.Split(text, "; -D ")[0] {
+				if c > '~' || c < ' ' && c != '\n' {
+					t.Fatalf("the character %q stands in the text", c)
 				}
 			}
 			if strings.Contains(strings.Split(text, "; -D ")[0], "anna") {
@@ -120,11 +126,12 @@ var macPaths = []string{
 	"/Users/anna/Handrail/site/.git", "/Users/anna/Handrail/site/.git/HEAD", "/Users/anna/Handrail/site/.git/config", "/Users/anna/Handrail/site/.git/config.lock",
 	"/Users/anna/Handrail/site/.git/hooks", "/Users/anna/Handrail/site/.git/hooks/pre-commit", "/Users/anna/Handrail/site/.git/hooks/pre-commit.sample",
 	"/Users/anna/Handrail/site/.git/refs/heads/config", "/Users/anna/Handrail/site/.git/refs/heads/hooks", "/Users/anna/Handrail/site/.git/modules/a/config", "/Users/anna/Handrail/site/.git/modules/a/hooks/x",
-	"/Users/anna/Handrail/site/.git/modules/a/HEAD", "/Users/anna/Handrail/site/.git/objects/ab/cd", "/Users/anna/Handrail/site/.git/refs/heads/.vscode", "/Users/anna/Handrail/site/.git/worktrees/w/commondir",
+	"/Users/anna/Handrail/site/.git/modules/a/HEAD", "/Users/anna/Handrail/site/.git/modules", "/Users/anna/Handrail/site/.git/modules/a", "/Users/anna/Handrail/site/.git/worktrees/w", "/Users/anna/Handrail/site/.git/objects/ab/cd", "/Users/anna/Handrail/site/.git/refs/heads/.vscode", "/Users/anna/Handrail/site/.git/worktrees/w/commondir",
 	"/Users/anna/Handrail/site/bare.git/config", "/Users/anna/Handrail/site/bare.git/HEAD", "/Users/anna/Handrail/site/bare.git",
 	"/Users/anna/Handrail/site/.GIT/Config", "/Users/anna/Handrail/site/.git/Hooks/x", "/Users/anna/Handrail/site/deep/er/.git/config",
 	"/Users/anna/Handrail/site/.vscode", "/Users/anna/Handrail/site/.vscode/settings.json", "/Users/anna/Handrail/site/.vscode/tasks.json", "/Users/anna/Handrail/site/.vscodex", "/Users/anna/Handrail/site/x.vscode",
-	"/Users/anna/Handrail/site/.bashrc", "/Users/anna/Handrail/site/.BashRC", "/Users/anna/Handrail/site/.ba\u017fhrc", "/Users/anna/Handrail/site/.gitcon\ufb01g", "/Users/anna/Handrail/site/.\u212ashrc",
+	"/Users/anna/Handrail/site/.bashrc", "/Users/anna/Handrail/site/.BashRC", "/Users/anna/Handrail/site/.ba\u017fhrc", "/Users/anna/Handrail/site/.gitcon\ufb01g", "/Users/anna/Handrail/site/.\u212ashrc", "/Users/anna/Handrail/site/opencode.j\u017fon", "/Users/anna/Handrail/site/.git/hoo\u212as/x", "/Users/anna/Handrail/site/.claude/\u017fkills/x",
+	"/Users/anna/Handrail/site/\u0e01.txt", "/Users/anna/Handrail/site/opencode.txt", "/Users/anna/Handrail/site/.git/refs/heads/\u0e01",
 	"/Users/anna/Handrail/site/.claude", "/Users/anna/Handrail/site/.claude/commands/x", "/Users/anna/Handrail/site/.claude/settings.local.json", "/Users/anna/Handrail/site/.claude/other",
 	"/Users/anna/Handrail/site/commondir", "/Users/anna/Handrail/site/x/commondir/y", "/Users/anna/Handrail/site/.mcp.json", "/Users/anna/Handrail/site/opencode.json", "/Users/anna/Handrail/site/.envrc",
 	"/Users/anna/.ssh/id_ed25519", "/Users/anna/.ssh", "/Users/anna/.zshrc", "/Users/anna/Library/Keychains/login.keychain-db", "/Users/anna/Library/Application Support/Handrail/tokens",

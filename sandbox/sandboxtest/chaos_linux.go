@@ -135,6 +135,9 @@ func Chaos(t *testing.T) {
 				if first, _, _ := strings.Cut(strings.ToLower(name), "/"); strings.HasSuffix(first, ".git") && first != ".git" {
 					return nil // it counts once it looks like a repository: above
 				}
+				if dir := strings.ToLower(filepath.Base(filepath.Dir(path))); dir == "modules" || dir == "worktrees" {
+					return nil // what is in it is looked at by itself
+				}
 				if !yes || !strings.HasSuffix(path, "/"+name) {
 					return nil
 				}

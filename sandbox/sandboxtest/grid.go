@@ -69,7 +69,7 @@ var grid = []struct {
 	{"tools", "tools/lib/%s.so", [7]string{"r", "r", "r", "r", "r", "r", "rwcda"}},
 	{"session's folder", "/temp/a-%s", [7]string{"rwcda", "rwcda", "rwcda", "rwcda", "rwcda", "r", "rwcda"}},
 	{"caches", "/caches/%s/b", [7]string{"rwcda", "rwcda", "rwcda", "rwcda", "rwcda", "r", "rwcda"}},
-	{"hook in the session's folder", "/temp/%s/.git/hooks/pre-commit", [7]string{"rwcda", "rwcda", "rwcda", "rwcda", "rwcda", "r", "rwcda"}},
+	{"hook in the session's folder", "/temp/%s/.git/hooks/pre-commit", hookInTemp()},
 
 	{"Git object", "work/granted/r/.git/objects/%s", [7]string{"r", "r", "rwcda", "r", "rwcda", "r", "rwca"}},
 	{"Git branch called config", "work/granted/r%s/.git/refs/heads/config", [7]string{"r", "r", "rwcda", "r", "rwcda", "r", "rwca"}},
@@ -91,6 +91,14 @@ var grid = []struct {
 	{"assistant's settings", "work/granted/%s/.mcp.json", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
 	{"assistant's other files", "work/granted/.claude/notes-%s.md", [7]string{"r", "r", "rwcda", "r", "rwcda", "r", "rwca"}},
 	{"environment of a folder", "work/granted/%s/.envrc", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
+}
+
+// hookInTemp is the one row that differs between systems: on macOS a folder could be moved from there into a granted one.
+func hookInTemp() [7]string {
+	if runtime.GOOS == "darwin" {
+		return [7]string{"r", "r", "r", "r", "r", "r", "rwcda"}
+	}
+	return [7]string{"rwcda", "rwcda", "rwcda", "rwcda", "rwcda", "r", "rwcda"}
 }
 
 // letters are the operations of the grid's cells.
@@ -173,6 +181,9 @@ func Grid(t *testing.T) {
 						t.Errorf("%s: Decide says %+v for %s, want %v", row.class, d, op, allowed)
 					}
 					got, rule, err := profile.Decide(sbpl.Request{Op: seatbelt[letter], Path: path})
+					if row.class == "hook in the session's folder" && setting.name != "classic" {
+						allowed = letter == 'r' // on macOS, where it could be moved from there
+					}
 					if err != nil || got != allowed {
 						t.Errorf("%s: the profile says %v (%v, %v) for %s, want %v", row.class, got, rule, err, op, allowed)
 					}
