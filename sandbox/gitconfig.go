@@ -176,7 +176,7 @@ func checkRepository(dir string, deep bool) error {
 		case path == "." || from == to || from > 0: // a name that means nothing to Git
 			return nil
 		case !deep && strings.Contains(path, "/") && !strings.HasPrefix(path, "hooks/"):
-		case entry.IsDir() && entry.Name() == "hooks":
+		case entry.IsDir() && (entry.Name() == "hooks" || to == 3 && !protectedInGit[entry.Name()]): // or a submodule's folder
 			return nil
 		case entry.Name() == "config" && entry.Type().IsRegular():
 			return checkConfig(root, path)
