@@ -20,7 +20,7 @@ func TestNarration(t *testing.T) {
 		{``, false}, {`echo`, false}, {`echo $HOME`, false}, {`echo "$(id)"`, false}, {"echo `id`", false}, {`echo hi > f`, false}, {`echo hi | cat`, false},
 		{`echo hi && ls`, false}, {`echo hi &`, false}, {`echo *.go`, false}, {`echo {a,b}`, false}, {`echo ~`, false}, {`echo $'a'`, false},
 		{`X=1 echo hi`, false}, {`! echo hi`, false}, {`/bin/echo hi`, false}, {`printf hi`, false}, {`echo hi; ls`, false}, {`(echo hi)`, false},
-		{`echo "unclosed`, false}, {`echo <(ls)`, false}, {`echo $((1+1))`, false}, {`ec\ho hi`, false}, {`echo ` + strings.Repeat("x", MaxScript), false},
+		{`echo "unclosed`, false}, {`echo <(ls)`, false}, {`echo $((1+1))`, false}, {`echo ` + strings.Repeat("x", MaxScript), false},
 	} {
 		if got := Narration(c.script); got != c.want {
 			t.Errorf("%.60q: %v", c.script, got)

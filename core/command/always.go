@@ -1,0 +1,107 @@
+package command
+
+import "strings"
+
+// Rule is a lasting rule that could be offered to the person: this program, with any words by which it loads no code and
+// no settings from files and changes nothing. The zero value covers nothing.
+type Rule struct {
+	// Program is the path it is found at, Real that with links resolved. The user can't write either.
+	Program, Real string
+	// Profile names the shipped description of harmless words.
+	Profile string
+}
+
+// String says exactly what the rule would allow.
+func (r Rule) String() string {
+	if r == (Rule{}) {
+		return "nothing"
+	}
+	return "run " + r.Program + " with any arguments that only read or print"
+}
+
+// Covers reports whether a plan is one that the rule allows, now.
+func (r Rule) Covers(p Plan) bool {
+	got, ok, _ := AlwaysAllow(p)
+	return ok && r != (Rule{}) && got == r
+}
+
+// alwaysProfiles are the programs that a lasting rule can be offered for, besides those of the access level look. What they
+// read is what their words name; they have no settings files, load no plug-ins and write nothing.
+var alwaysProfiles = map[string]struct {
+	options string
+	most    int // operands; -1: any number
+}{
+	"basename": {"-a --multiple -s=SUFFIX --suffix=SUFFIX -z --zero", -1},
+	"cmp":      {"-b --print-bytes -i=N -l --verbose -n=N -s --quiet --silent", -1},
+	"cut":      {safeProfiles["cut"].Options, -1},
+	"dirname":  {"-z --zero", -1},
+	"false":    {"", 0},
+	"nl":       {"-b=STYLE -d=CC -f=STYLE -h=STYLE -i=N -l=N -n=FORMAT -p -s=TEXT -v=N -w=N", -1},
+	"printenv": {"-0 --null", -1},
+	"readlink": {"-f -e -m -n -q -s -v -z", -1},
+	"realpath": {"-e -m -L -P -q -s -z --relative-to=DIR --relative-base=DIR", -1},
+	"seq":      {"-f=FORMAT --format=FORMAT -s=TEXT --separator=TEXT -w --equal-width -5", -1},
+	"sleep":    {"", -1},
+	"stat":     {"-L -f -c=FORMAT --format=FORMAT --printf=FORMAT -t -x -r -s -n -q -l -F", -1},
+	"tr":       {safeProfiles["tr"].Options, 2},
+	"true":     {"", 0},
+	"uniq":     {safeProfiles["uniq"].Options, 1},
+	"which":    {"-a -s", -1},
+}
+
+// notLasting are programs of the access level look that read settings of the user or of a repository.
+var notLasting = set("git rg mdfind")
+
+// AlwaysAllow says whether a lasting rule can be offered for a plan, and which; else why not. It is offered only for one
+// plain command whose program the user can't write, with words by which it loads no code or settings from files. The
+// words, not the text, are what the rule is about: every time, a plan must be judged again ([Rule.Covers]).
+func AlwaysAllow(p Plan) (Rule, bool, string) {
+	refuse := func(why string) (Rule, bool, string) { return Rule{}, false, why }
+	if why := p.Unreduced(); why != "" {
+		return refuse(why)
+	}
+	if len(p.Segments) != 1 {
+		return refuse("several programs run")
+	}
+	s := &p.Segments[0]
+	switch {
+	case len(s.Layers) != 1:
+		return refuse(s.Layers[0].Program.Name + " runs another program")
+	case len(s.Inner) > 0 || s.Layers[0].Kind != Plain:
+		return refuse(s.Layers[0].Program.Name + " runs something else")
+	case len(StrictInline(p)) > 0:
+		return refuse("it carries code")
+	}
+	l := &s.Layers[0]
+	prog := l.Program
+	if prog.Builtin {
+		prog = p.Context.find(prog.Name, p.Context.Path)
+	}
+	base := prog.Path[strings.LastIndexByte(prog.Path, '/')+1:]
+	rule, look := readOnlyRules[base]
+	profile, other := alwaysProfiles[base]
+	switch {
+	case notLasting[base] || !look && !other:
+		return refuse(base + " may load code or settings from files")
+	case !folderOf(prog.Path, SystemFolders) && !folderOf(prog.Path, PackageFolders):
+		return refuse(prog.Path + " is not an installed program")
+	case p.Context.Files.Writable(prog.Path) || p.Context.Files.Writable(folderPath(prog.Path)) || p.Context.Files.Writable(prog.Real):
+		return refuse(prog.Path + " can be changed by you, so another program could be put there")
+	}
+	if look {
+		c := readOnlyCheck{plan: &p, name: base, argv: append([]string{prog.Path}, texts(l.Argv[1:])...)}
+		if c.words(&rule, l.Argv[1:]); c.refused {
+			return refuse(c.reason)
+		}
+	} else {
+		o := parseOptions(profile.options)
+		a := o.parse(l.Argv[1:], false)
+		switch {
+		case a.bad != "":
+			return refuse(base + ": " + a.bad)
+		case profile.most >= 0 && len(a.operands) > profile.most:
+			return refuse(base + " with so many words does more than read")
+		}
+	}
+	return Rule{Program: prog.Path, Real: prog.Real, Profile: base}, true, ""
+}

@@ -1,0 +1,251 @@
+package command
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// Effect is one thing that a script does to something.
+type Effect struct {
+	Kind   EffectKind
+	Target Target
+	// Certain says that it happens if the segment runs and its target is there; else it may happen.
+	Certain bool
+}
+
+// EffectKind says what is done.
+type EffectKind uint8
+
+const (
+	Reads      EffectKind = iota // a file or folder is read
+	Writes                       // a file is made, or text is added to it
+	Changes                      // a file's content is changed in place
+	Removes                      // it is gone afterwards
+	Overwrites                   // what it held is gone afterwards
+	Network                      // something elsewhere is reached; the target is a host or address as far as it is known
+)
+
+// Target is what an effect is done to.
+type Target struct {
+	// Text is the target as the program gets it, or as written if that isn't known.
+	Text string
+	// Path is absolute, links not resolved; "" if it isn't known. With Pattern it holds a file name pattern.
+	Path    string
+	Pattern bool
+	// Why says what does it, in a few words: "rm", "redirect", "git clean".
+	Why string
+}
+
+// Effects lists what a plan does, as far as can be told, in the order of its segments. The doubts are those because of
+// which there may be more.
+func (p *Plan) Effects() ([]Effect, Doubt) {
+	j := judge{plan: p}
+	j.doubts = p.Doubts & (Syntax | ControlByte | TooLong | TooDeep | UnknownShell)
+	if p.Context.Shell != Bash {
+		j.doubts |= p.Doubts & BashOnly
+	}
+	j.segments(p.Segments)
+	return j.effects, j.doubts
+}
+
+// judge goes through a plan and notes effects.
+type judge struct {
+	plan    *Plan
+	effects []Effect
+	doubts  Doubt
+	// moved says that something was given another name before: what isn't there now may be there then.
+	moved bool
+}
+
+// unsettled are doubts of a segment or layer because of which it may do something that isn't seen.
+const unsettled = ExtGlob | Arithmetic | LocaleQuote | Eval | Source | Option | Alias | Environment | DynamicName | UnknownProgram |
+	UnknownOption | ReadsScript | Remote | UnknownShell | Syntax | ControlByte | TooLong | TooDeep
+
+func (j *judge) segments(list []Segment) {
+	for i := range list {
+		s := &list[i]
+		j.segments(s.Inner)
+		d := s.Doubts & unsettled
+		if s.Doubts.Has(Eval) && len(s.Layers) > 0 && s.Layers[0].Program.Name == "eval" {
+			d &^= Eval // its text was read; the layer says if not
+		}
+		for n := range s.Layers {
+			l := &s.Layers[n]
+			d |= l.Doubts & unsettled
+			if l.Kind == Opaque {
+				d |= UnknownProgram
+			}
+			if l.Kind == Changer && n < len(s.Layers)-1 {
+				j.wrapper(s, l)
+			}
+			// The inner segments came from a shell whose words fill $1 …, which are doubts of their own where they matter.
+		}
+		j.doubts |= d
+		for _, r := range s.Redirects {
+			j.redirect(s, r)
+		}
+		if l := s.Command(); l != nil && l.Program.Name != "" {
+			j.command(s, l)
+		}
+	}
+}
+
+// wrapper notes files that a wrapper writes itself.
+func (j *judge) wrapper(s *Segment, l *Layer) {
+	switch canonical(l.Program.Name) {
+	case "time", "strace", "ltrace":
+		w := wrappers[canonical(l.Program.Name)]
+		a := w.options.parse(l.Argv[1:], true)
+		for _, o := range a.options {
+			if o.name == "-o" || o.name == "--output" {
+				j.overwrite(s, o.value, canonical(l.Program.Name)+" -o")
+			}
+		}
+	}
+}
+
+func (j *judge) redirect(s *Segment, r Redirect) {
+	if r.Nowhere() {
+		return
+	}
+	text, known := r.Target.Literal()
+	if known && r.Kind != HereDocs && r.Kind != HereStrs && r.Kind != Duplicates {
+		if strings.HasPrefix(text, "/dev/tcp/") || strings.HasPrefix(text, "/dev/udp/") {
+			j.add(Network, Target{Text: strings.TrimPrefix(strings.TrimPrefix(text, "/dev/tcp/"), "/dev/udp/"), Why: "redirect"}, true)
+			return
+		}
+	}
+	switch r.Kind {
+	case Truncates:
+		j.overwrite(s, r.Target, "redirect")
+	case Appends, ReadsWrite:
+		j.note(Writes, s, r.Target, "redirect")
+	case ReadsFrom:
+		j.note(Reads, s, r.Target, "redirect")
+	}
+}
+
+func (j *judge) add(k EffectKind, t Target, certain bool) {
+	j.effects = append(j.effects, Effect{Kind: k, Target: t, Certain: certain})
+}
+
+// target is what a word names.
+func (j *judge) target(s *Segment, w Word, why string) Target {
+	t := Target{Text: w.Text, Why: why}
+	if w.Doubt.Has(Variable) && w.Text == "{}" {
+		t.Text = "(what is found)"
+	}
+	switch w.Doubt & open {
+	case 0:
+		t.Path = absolute(s.Dir, w.Text)
+	case Glob:
+		t.Path, t.Pattern = absolute(s.Dir, w.Text), true
+	}
+	return t
+}
+
+// note adds an effect on what a word names.
+func (j *judge) note(k EffectKind, s *Segment, w Word, why string) {
+	j.add(k, j.target(s, w, why), true)
+}
+
+// presence says whether something is there.
+type presence uint8
+
+const (
+	maybeThere presence = iota
+	there
+	absent
+)
+
+// look says whether a file is at the path that a word names, and what it is.
+func (j *judge) look(s *Segment, w Word) (presence, File) {
+	text, ok := w.Literal()
+	if !ok {
+		return maybeThere, File{}
+	}
+	return j.lookAt(s, text)
+}
+
+func (j *judge) lookAt(s *Segment, text string) (presence, File) {
+	p := absolute(s.Dir, text)
+	files := j.plan.Context.Files
+	if p == "" || files == nil {
+		return maybeThere, File{}
+	}
+	f, err := files.Stat(p)
+	switch {
+	case err == nil && (strings.HasPrefix(text, "/") || s.Sure):
+		return there, f
+	case err == nil:
+		return maybeThere, f
+	case !nothing(err) || j.moved || !s.Sure && !strings.HasPrefix(text, "/"):
+		return maybeThere, File{}
+	}
+	return absent, File{}
+}
+
+// nothing reports whether an error of Stat says that nothing is there.
+func nothing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// overwrite notes that a file's content is replaced, if there is one.
+func (j *judge) overwrite(s *Segment, w Word, why string) {
+	text, ok := w.Literal()
+	if ok && (text == "-" && why != "redirect" || strings.HasPrefix(text, "/dev/")) {
+		switch {
+		case text == "-", text == "/dev/null", text == "/dev/stdout", text == "/dev/stderr", text == "/dev/tty", text == "/dev/full", strings.HasPrefix(text, "/dev/fd/"):
+			return
+		}
+		j.note(Overwrites, s, w, why) // a device
+		return
+	}
+	t := j.target(s, w, why)
+	switch is, f := j.look(s, w); {
+	case is == absent, is == there && f.Regular && f.Size == 0:
+		j.add(Writes, t, true)
+	case is == there && f.Folder:
+		// it fails
+	case is == there, j.plan.Context.Files == nil && ok:
+		j.add(Overwrites, t, true)
+	default:
+		j.add(Overwrites, t, false)
+	}
+}
+
+// replace notes that src takes the place of dst: by mv, cp, ln or install.
+func (j *judge) replace(s *Segment, src, dst Word, why string, tree bool) {
+	to := dst
+	is, f := j.look(s, dst)
+	from, okSrc := src.Literal()
+	text, okDst := dst.Literal()
+	if okDst && (is == there && f.Folder || is != absent && strings.HasSuffix(text, "/")) {
+		base := path.Base(from)
+		if !okSrc || base == "." || base == ".." || base == "/" {
+			j.add(Overwrites, j.target(s, dst, why), false)
+			return
+		}
+		to = literal(strings.TrimSuffix(text, "/") + "/" + base)
+		is, f = j.look(s, to)
+		if is == absent {
+			j.note(Writes, s, to, why)
+			return
+		}
+	}
+	if is == there && okSrc {
+		if here, other := j.lookAt(s, from); here == there && other.ID == f.ID && f.ID != (FileID{}) {
+			return // the same file, by another spelling
+		}
+	}
+	if is == there && f.Folder {
+		if tree { // into a folder that is there: what it holds may be replaced
+			j.add(Overwrites, j.target(s, to, why), false)
+		}
+		return
+	}
+	j.overwrite(s, to, why)
+}

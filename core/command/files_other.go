@@ -1,0 +1,6 @@
+//go:build !unix
+
+package command
+
+// System knows nothing here.
+func System() Files { return nil }
