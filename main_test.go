@@ -206,7 +206,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (c computer) client(t testing.TB, url string) *mcp.ClientSession {
+// http is a client of HTTP with a token of its own.
+func (c computer) http(t testing.TB) *http.Client {
 	t.Helper()
 	out, err := c.command("connect", "tester", "--http", "--state", c.state).Output()
 	if err != nil {
@@ -214,8 +215,13 @@ func (c computer) client(t testing.TB, url string) *mcp.ClientSession {
 	}
 	_, token, _ := strings.Cut(string(out), "Bearer ")
 	token, _, _ = strings.Cut(token, "\n")
+	return &http.Client{Transport: bearer(token)}
+}
+
+func (c computer) client(t testing.TB, url string) *mcp.ClientSession {
+	t.Helper()
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).
-		Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}, nil)
+		Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: c.http(t)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
