@@ -41,7 +41,7 @@ func TestNeutral(t *testing.T) {
 		{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"},
 		{"filter.evil.clean", ""}, {"filter.evil.smudge", ""}, {"filter.evil.process", ""}, {"filter.evil.required", "true"}, {"filter.with.dots.process", ""}, {"filter.lfs.required", "true"},
 		{"merge.evil.driver", textMerge}, {"hook.evil.enabled", "false"}, {"credential.https://a.b.helper", ""}, {"credential.helper", ""}, {"http.https://a.b/.proxy", ""},
-		{"remote.origin.proxy", ""}, {"remote.origin.mirror", "false"}, {"submodule.lib.ignore", "dirty"}, {"core.alternaterefscommand", ":"},
+		{"remote.origin.proxy", ""}, {"remote.origin.mirror", "false"}, {"submodule.lib.ignore", "dirty"}, {"core.alternaterefscommand", "true"},
 	} {
 		if got, ok := Last(Neutral(hostile, modules, true, "lfs"), c.key); !ok || got != c.want {
 			t.Errorf("%s = %q, %v; want %q", c.key, got, ok, c.want)
