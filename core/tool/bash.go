@@ -21,19 +21,19 @@ type BashInput struct {
 
 // CommandOutput is how a command ended, or that it goes on.
 type CommandOutput struct {
-	Stdout string `json:"stdout" jsonschema:"what it wrote to standard output; shortened if truncated"`
+	Stdout string `json:"stdout" jsonschema:"shortened if truncated"`
 	Stderr string `json:"stderr,omitempty"`
 	// ExitCode is nil while the command runs.
 	ExitCode    *int   `json:"exit_code,omitempty"`
-	Signal      string `json:"signal,omitempty" jsonschema:"the signal that ended it"`
+	Signal      string `json:"signal,omitempty"`
 	DurationMS  int64  `json:"duration_ms"`
 	TimedOut    bool   `json:"timed_out,omitempty"`
-	Stopped     string `json:"stopped,omitempty" jsonschema:"why it was stopped, if it was"`
-	Truncated   bool   `json:"truncated,omitempty" jsonschema:"output was left out; output_file holds all of it"`
+	Stopped     string `json:"stopped,omitempty" jsonschema:"why it was stopped"`
+	Truncated   bool   `json:"truncated,omitempty" jsonschema:"output_file holds all of it"`
 	OutputFile  string `json:"output_file,omitempty"`
-	InvalidUTF8 bool   `json:"invalid_utf8,omitempty" jsonschema:"bytes that are no text were replaced"`
-	LeftRunning int    `json:"left_running,omitempty" jsonschema:"background processes that were ended with the command"`
-	Running     bool   `json:"running,omitempty" jsonschema:"it still runs, as job_id"`
+	InvalidUTF8 bool   `json:"invalid_utf8,omitempty" jsonschema:"broken bytes were replaced"`
+	LeftRunning int    `json:"left_running,omitempty" jsonschema:"background processes ended with it"`
+	Running     bool   `json:"running,omitempty" jsonschema:"as job_id"`
 	JobID       string `json:"job_id,omitempty"`
 	Hint        string `json:"hint,omitempty"`
 	ChangesOutput

@@ -21,19 +21,19 @@ import (
 
 // ChangesOutput says what a command changed in folders that it may change, as far as it has ended.
 type ChangesOutput struct {
-	Changed      []FileChange `json:"changed,omitempty" jsonschema:"what it created, changed, deleted or renamed in granted folders; the first 50"`
-	ChangedCount int          `json:"changed_count,omitempty" jsonschema:"how many that are in all"`
-	ChangedMore  bool         `json:"changed_more,omitempty" jsonschema:"there may be more: the folder is too large to tell"`
-	RunsLater    []string     `json:"runs_later,omitempty" jsonschema:"files among these that something else runs later, outside the sandbox; the first 10"`
-	RunsCount    int          `json:"runs_later_count,omitempty" jsonschema:"how many that are in all"`
-	NotUndoable  []string     `json:"not_undoable,omitempty" jsonschema:"what the person can't have put back, and why"`
+	Changed      []FileChange `json:"changed,omitempty" jsonschema:"files in granted folders; the first 50"`
+	ChangedCount int          `json:"changed_count,omitempty" jsonschema:"in all"`
+	ChangedMore  bool         `json:"changed_more,omitempty" jsonschema:"there may be more"`
+	RunsLater    []string     `json:"runs_later,omitempty" jsonschema:"those that something else runs later, outside the sandbox; the first 10"`
+	RunsCount    int          `json:"runs_later_count,omitempty" jsonschema:"in all"`
+	NotUndoable  []string     `json:"not_undoable,omitempty" jsonschema:"what can't be put back, and why"`
 }
 
 // FileChange is one file that a command changed.
 type FileChange struct {
 	Path string `json:"path"`
 	How  string `json:"how" jsonschema:"created, changed, deleted or renamed"`
-	From string `json:"from,omitempty" jsonschema:"the old path, if it was renamed"`
+	From string `json:"from,omitempty" jsonschema:"old path, if renamed"`
 }
 
 // Most files that an answer names, by kind.
@@ -44,9 +44,10 @@ const (
 
 // watched is a job of which is told what it changes.
 type watched struct {
-	job   *job.Job
-	call  *Call
-	ended chan struct{} // closed when it is known what was changed
+	job    *job.Job
+	call   *Call
+	untold []string
+	ended  chan struct{} // closed when it is known what was changed
 	// told says that the call that started the job tells of it, or has; else the activity log gets a note.
 	told     bool
 	recorded bool
@@ -56,8 +57,8 @@ type watched struct {
 }
 
 // startJob starts a job that may change granted folders: what stands there is kept before, and what it changed is told
-// when it has ended.
-func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec) (*job.Job, error) {
+// when it has ended, but for what lies in the untold folders: everyone knows that git writes into its own.
+func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec, untold ...string) (*job.Job, error) {
 	w := g.Snapshots.Begin(ctx, edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(spec.Text)}, g.changeable(c.Session.ID, spec.Policy)...)
 	if ctx.Err() != nil {
 		w.End()
@@ -68,7 +69,7 @@ func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec) (*job.Job, 
 		w.End()
 		return nil, notStarted(err)
 	}
-	x := &watched{job: j, call: c, ended: make(chan struct{}), told: true}
+	x := &watched{job: j, call: c, untold: untold, ended: make(chan struct{}), told: true}
 	g.mu.Lock()
 	if g.watched == nil {
 		g.watched = make(map[string]*watched)
@@ -102,7 +103,7 @@ func (g *Gate) changeable(session string, p sandbox.Policy) []edit.Place {
 // ended takes up what a job changed. If the call that started it has answered already, the activity log says what runs
 // later.
 func (g *Gate) ended(x *watched, r edit.Report) {
-	x.data, x.text, x.runs = g.describe(r)
+	x.data, x.text, x.runs = g.describe(r, x.untold)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer close(x.ended)
@@ -146,10 +147,12 @@ func (g *Gate) changesOf(j *job.Job) (data ChangesOutput, text string) {
 var hows = []edit.How{edit.Created, edit.Changed, edit.Renamed, edit.Deleted}
 
 // describe puts what was changed into words.
-func (g *Gate) describe(r edit.Report) (data ChangesOutput, text string, runs []string) {
+func (g *Gate) describe(r edit.Report, untold []string) (data ChangesOutput, text string, runs []string) {
 	var b strings.Builder
 	data.ChangedMore = r.Partly
-	files := edit.Outermost(r.Files)
+	files := slices.DeleteFunc(edit.Outermost(r.Files), func(f edit.ChangedFile) bool {
+		return slices.ContainsFunc(untold, func(dir string) bool { return grant.Within(dir, f.Path()) })
+	})
 	data.ChangedCount = len(files)
 	slices.SortStableFunc(files, func(a, b edit.ChangedFile) int {
 		return cmp.Compare(slices.Index(hows, a.How), slices.Index(hows, b.How))

@@ -350,6 +350,10 @@ func (w *world) do(words []string) string {
 		err = os.Rename(w.path(words[1]), w.path(words[2]))
 	case "link":
 		err = os.Symlink(w.path(words[1]), w.path(words[2]))
+	case "git":
+		err = w.git(w.path(words[1]), words[2:])
+	case "program":
+		err = os.Chmod(w.path(words[1]), 0o755)
 	default:
 		w.t.Fatalf("can't do %q", words)
 	}
@@ -437,6 +441,9 @@ var variable = []struct {
 	{regexp.MustCompile(`rooms/\d+`), "rooms/N"},
 	{regexp.MustCompile(`job-\d+\.log`), "job-N.log"},
 	{regexp.MustCompile(`x{1000,}`), "xxx…"},
+	{regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{12}|[0-9a-f]{7})\b`), "COMMIT"},
+	{regexp.MustCompile(`\b20\d\d-\d\d-\d\d(T\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d))?\b`), "DATE"},
+	{regexp.MustCompile(`\b[A-Z][a-z]{2} [A-Z][a-z]{2} \d+ \d\d:\d\d:\d\d 20\d\d [+-]\d{4}`), "DATE"},
 	// What a system says when its sandbox refuses.
 	{regexp.MustCompile(`Read-only file system|Operation not permitted`), "DENIED"},
 }

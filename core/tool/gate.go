@@ -105,10 +105,13 @@ const (
 	protected              // a protected name
 	running                // a command: what it may do is bounded by the sandbox
 	joining                // a folder outside the workspace becomes part of it
+	network                // other computers, or this one's own address
+	reachable              // the same, granted
+	pushing                // git push
 	classes
 )
 
-var classNames = [classes]string{"never", "read here", "read elsewhere", "write here", "write elsewhere", "protected name", "run", "join"}
+var classNames = [classes]string{"never", "read here", "read elsewhere", "write here", "write elsewhere", "protected name", "run", "join", "network", "network that was granted", "push"}
 
 func (c class) String() string { return classNames[c] }
 
@@ -132,6 +135,9 @@ var table = map[class]map[client.Level]permission{
 	protected: {client.Ask: asksEach, client.Trusted: asksEach},
 	running:   {client.Ask: yes, client.Trusted: yes},
 	joining:   {client.Ask: asks, client.Trusted: asks},
+	network:   {client.Ask: asks, client.Trusted: yes},
+	reachable: {client.Ask: yes, client.Trusted: yes},
+	pushing:   {client.Ask: asksEach, client.Trusted: asksEach},
 }
 
 // effect is one thing that a call would do.
@@ -143,6 +149,19 @@ type effect struct {
 	// try says, before the person is asked, why the call would fail anyway; it changes nothing. It may be nil, and it is
 	// called only if the session may read the place.
 	try func() error
+	// way is what reach and push are about; place then says for which repository.
+	way way
+}
+
+// way is where git connects to.
+type way struct {
+	reach         grant.Reach
+	host, address string // address without a password
+	// The others are for a push: see approval.Request.
+	remote, branch, commit string
+	newBranch              bool
+	commits                int
+	subjects               []string
 }
 
 type effectKind uint8
@@ -153,6 +172,8 @@ const (
 	copies            // a working copy beside a file outside the workspace
 	run
 	join
+	reach // connect, or use a saved sign-in
+	push
 )
 
 // pass judges a plan's effects, records the intent, runs it and records the result.
@@ -247,13 +268,32 @@ func (g *Gate) room(s *client.Session) (Room, error) {
 			r.Policy = r.Policy.AllowRead(at).AllowWrite(at)
 		}
 	}
+	if g.reaches(s, grant.Network, "") {
+		r.Policy = r.Policy.AllowNetwork()
+	}
+	if g.reaches(s, grant.Loopback, "") {
+		r.Policy = r.Policy.AllowLoopback()
+	}
 	return r, nil
+}
+
+// reaches says whether a session may connect somewhere, by a grant or by the table. A sign-in needs a grant, which names the
+// host that the person was shown.
+func (g *Gate) reaches(s *client.Session, what grant.Reach, host string) bool {
+	return g.Grants.Reaches(s.ID, what, host) || what != grant.SignIn && table[network][s.Level] == yes
 }
 
 // classify gives the row of the table that an effect falls under, and the rule that says so.
 func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
-	if e.kind == run {
+	switch {
+	case e.kind == run:
 		return running, "", nil
+	case e.kind == push:
+		return pushing, "", nil
+	case e.kind == reach && g.reaches(s, e.way.reach, e.way.grantedFor()):
+		return reachable, "", nil
+	case e.kind == reach:
+		return network, "", nil
 	}
 	r, err := g.room(s)
 	if err != nil {
@@ -323,7 +363,11 @@ func (g *Gate) judge(ctx context.Context, c *Call, e effect) (by string, err err
 	if err != nil {
 		return "", err
 	}
-	switch table[cl][c.Session.Level] {
+	may := table[cl][c.Session.Level]
+	if e.kind == reach && e.way.reach == grant.SignIn && cl == network && may == yes {
+		may = asks // whose sign-in is used where is the person's to say, whoever asks
+	}
+	switch may {
 	case yes:
 		if h, ok := g.grantBehind(c.Session, e); ok {
 			return "grant on " + h.Folder, nil
@@ -383,10 +427,13 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 		return g.grant(c, e, r, right, approval.Allow(r, "nonce"))
 	}
 	key := strings.Join([]string{c.Session.ID, string(r.Kind), r.Folder}, "\x00")
-	if cl == protected {
+	switch cl {
+	case protected:
 		key += "\x00" + r.Path
+	case network, pushing: // another host, or another commit, is another question
+		key += fmt.Sprintf("\x00%x", r.Digest())
 	}
-	if err := g.append(c, audit.Record{Kind: audit.Question, Call: c.ID, Tool: c.Tool.Name, Text: string(r.Kind), Paths: []string{r.Folder}}); err != nil {
+	if err := g.append(c, audit.Record{Kind: audit.Question, Call: c.ID, Tool: c.Tool.Name, Text: asked(r), Paths: []string{r.Folder}}); err != nil {
 		return "", err
 	}
 	defer c.keepAlive("Waiting for the person to answer in Handrail")()
@@ -397,7 +444,7 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 			Then("tell them that a question waits in Handrail, then make the same call again: it waits for the answer and is not asked twice")
 	}
 	allowed := a.Decision.Covers(a.Request) == nil
-	d := audit.Record{Kind: audit.Decision, Call: c.ID, Tool: c.Tool.Name, Text: string(r.Kind), Paths: []string{r.Folder}, By: a.Decision.Surface, Outcome: a.Decision.Verdict.String(), Detail: a.Decision.Detail}
+	d := audit.Record{Kind: audit.Decision, Call: c.ID, Tool: c.Tool.Name, Text: asked(r), Paths: []string{r.Folder}, By: a.Decision.Surface, Outcome: a.Decision.Verdict.String(), Detail: a.Decision.Detail}
 	if err := g.append(c, d); err != nil {
 		return "", err
 	}
@@ -410,17 +457,28 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 	return g.grant(c, e, r, right, a.Decision)
 }
 
+// asked is a question in one line, for the log.
+func asked(r approval.Request) string {
+	return strings.Join(strings.Fields(strings.Join([]string{string(r.Kind), r.Address, r.Branch, r.Commit}, " ")), " ")
+}
+
 // same says whether two requests ask for the same right on the same folder.
 func same(a, b approval.Request) bool {
 	return a.Kind == b.Kind && a.Session == b.Session && a.Folder == b.Folder && a.FolderID == b.FolderID && a.Makes == b.Makes && a.File == b.File &&
-		(a.Kind != approval.Protected || a.Path == b.Path)
+		(a.Kind != approval.Protected || a.Path == b.Path) && a.Host == b.Host && a.Address == b.Address && a.Branch == b.Branch && a.Commit == b.Commit
 }
 
 // grant adds what the person allowed and judges the effect again: the answer counts only if the policy agrees.
 func (g *Gate) grant(c *Call, e effect, r approval.Request, right grant.Right, d approval.Decision) (string, error) {
 	by := d.Surface + " on " + r.Folder
-	if r.Kind == approval.Protected {
+	switch r.Kind {
+	case approval.Protected:
 		return by, nil // once, for this call
+	case approval.GitPush:
+		return d.Surface + " for " + r.Address, nil
+	case approval.Network, approval.Loopback, approval.GitSignIn:
+		g.Grants.AddReach(c.Session.ID, e.way.reach, e.way.grantedFor())
+		return d.Surface + " for " + r.Host, nil
 	}
 	if r.Makes {
 		if err := e.place.makeUnit(); err != nil {
@@ -459,6 +517,8 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 		}
 	case protected:
 		r.Kind = approval.Protected
+	case network, pushing:
+		return e.ask(r), grant.None, nil
 	}
 	if err := g.Home.Grantable(r.Folder); err != nil {
 		return r, grant.None, err
@@ -480,6 +540,32 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 		}
 	}
 	return r, right, nil
+}
+
+// grantedFor is the host that a grant of this way names: a sign-in is for one, a connection for all.
+func (w way) grantedFor() string {
+	if w.reach == grant.SignIn {
+		return w.host
+	}
+	return ""
+}
+
+// ask completes the request for a connection or a push.
+func (e effect) ask(r approval.Request) approval.Request {
+	w := e.way
+	r.Folder, r.File, r.Path = e.place.real, false, ""
+	r.Makes = e.place.info == nil
+	r.FolderID = grant.ID{}
+	if !r.Makes {
+		r.FolderID, _ = grant.IdentityOf(e.place.info)
+	}
+	r.Host, r.Address = w.host, w.address
+	if e.kind == push {
+		r.Kind, r.Remote, r.Branch, r.NewBranch, r.Commit, r.Commits, r.Subjects = approval.GitPush, w.remote, w.branch, w.newBranch, w.commit, w.commits, w.subjects
+		return r
+	}
+	r.Kind = map[grant.Reach]approval.Kind{grant.Network: approval.Network, grant.Loopback: approval.Loopback, grant.SignIn: approval.GitSignIn}[w.reach]
+	return r
 }
 
 // Limits of counting what a folder holds, for the question.
@@ -539,8 +625,11 @@ func unanswered(d approval.Decision, r approval.Request) error {
 		return hint.New("withdrawn", "the question was withdrawn").Because(d.Detail)
 	}
 	what := r.Folder
-	if r.Kind == approval.Protected {
+	switch {
+	case r.Kind == approval.Protected:
 		what = r.Path
+	case r.Address != "":
+		what = r.Address
 	}
 	return hint.New("refused", fmt.Sprintf("the person said no (%s)", what)).Then("do not ask again or work around it; ask them in the chat what they want instead")
 }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,37 +22,37 @@ import (
 // GitInput is what git takes. Which fields an action takes, package git's Commands says.
 type GitInput struct {
 	Action   string   `json:"action" jsonschema:"what to do"`
-	Mode     *string  `json:"mode,omitempty" jsonschema:"how. branch: list, create, delete, upstream; commit: new, amend; pull: ff_only, merge, rebase; switch: existing, create; merge: start, continue, abort; rebase: the same; stash: push, list, show, apply, pop; tag: list, create; remote: list, add, set_url"`
-	Repo     *string  `json:"repo,omitempty" jsonschema:"a folder in the repository; for init and clone the folder to make; default: the workspace"`
-	Paths    []string `json:"paths,omitempty" jsonschema:"files or folders, relative to the top of the repository"`
+	Mode     *string  `json:"mode,omitempty" jsonschema:"the first is the default. branch: list, create, delete, upstream; commit: new, amend; pull: ff_only, merge, rebase; switch: existing, create; merge, rebase: start, continue, abort; stash: push, list, show, apply, pop; tag: list, create; remote: list, add, set_url"`
+	Repo     *string  `json:"repo,omitempty" jsonschema:"a folder in it, or for init and clone the one to make; default: the workspace"`
+	Paths    []string `json:"paths,omitempty" jsonschema:"relative to the top of the repository"`
 	Message  *string  `json:"message,omitempty" jsonschema:"of a commit, merge, stash or tag"`
-	Ref      *string  `json:"ref,omitempty" jsonschema:"a commit, branch or tag, such as HEAD~2; for log and diff also a range; for branch upstream the remote's branch"`
+	Ref      *string  `json:"ref,omitempty" jsonschema:"a commit, branch or tag; log, diff: or a range; branch upstream: the remote's branch"`
 	Name     *string  `json:"name,omitempty" jsonschema:"of the branch, tag or remote"`
-	Remote   *string  `json:"remote,omitempty" jsonschema:"name of the remote; default: the branch's own, else origin"`
-	URL      *string  `json:"url,omitempty" jsonschema:"address of a remote, without a password"`
+	Remote   *string  `json:"remote,omitempty" jsonschema:"default: the branch's own, else origin"`
+	URL      *string  `json:"url,omitempty" jsonschema:"of a remote, without a password"`
 	Format   *string  `json:"format,omitempty" jsonschema:"diff, show: patch, stat, names; log: short, full, stat, patch"`
-	MaxCount *whole   `json:"max_count,omitempty" jsonschema:"commits that log shows, 1 to 1000; default 20"`
-	Staged   *bool    `json:"staged,omitempty" jsonschema:"diff: of what is staged; restore: take out of what is staged"`
-	Discard  *bool    `json:"discard,omitempty" jsonschema:"checkout, restore: really throw away changes of these paths that are committed nowhere"`
+	MaxCount *whole   `json:"max_count,omitempty" jsonschema:"of log: 1 to 1000; default 20"`
+	Staged   *bool    `json:"staged,omitempty" jsonschema:"diff: what is staged; restore: unstage"`
+	Discard  *bool    `json:"discard,omitempty" jsonschema:"checkout, restore: throw away uncommitted changes of these paths"`
 }
 
 // GitOutput is how the command ended, and for status what it found.
 type GitOutput struct {
 	CommandOutput
 	Repository string    `json:"repository,omitempty" jsonschema:"the top of its work tree"`
-	Branch     string    `json:"branch,omitempty" jsonschema:"status: the branch; empty if HEAD is detached"`
+	Branch     string    `json:"branch,omitempty" jsonschema:"status: empty if HEAD is detached"`
 	Upstream   string    `json:"upstream,omitempty"`
-	Ahead      int       `json:"ahead,omitempty" jsonschema:"commits that the upstream doesn't have"`
-	Behind     int       `json:"behind,omitempty" jsonschema:"commits of the upstream that the branch doesn't have"`
-	Underway   string    `json:"underway,omitempty" jsonschema:"a merge, rebase … that was begun and is not finished"`
-	Files      []GitFile `json:"files,omitempty" jsonschema:"status: files that are not as the last commit has them"`
+	Ahead      int       `json:"ahead,omitempty"`
+	Behind     int       `json:"behind,omitempty"`
+	Underway   string    `json:"underway,omitempty" jsonschema:"a merge, rebase … that is not finished"`
+	Files      []GitFile `json:"files,omitempty" jsonschema:"status: files unlike the last commit"`
 }
 
 // GitFile is one file in a status.
 type GitFile struct {
 	Path     string `json:"path"`
-	From     string `json:"from,omitempty" jsonschema:"its old name"`
-	Staged   string `json:"staged,omitempty" jsonschema:"M changed, A added, D deleted, R renamed, T type"`
+	From     string `json:"from,omitempty" jsonschema:"old name"`
+	Staged   string `json:"staged,omitempty" jsonschema:"M, A, D, R or T, as in git status"`
 	Unstaged string `json:"unstaged,omitempty"`
 	State    string `json:"state,omitempty" jsonschema:"untracked or conflict"`
 }
@@ -60,7 +61,7 @@ var gitTool = define[GitInput, GitOutput](Tool{
 	Name: "git", Title: "Git", Destructive: true,
 	Levels: []client.Level{client.Look, client.Ask, client.Trusted},
 	Enums:  map[string][]string{"action": git.Actions(), "mode": git.Modes()},
-	Description: "Work with a Git repository in the workspace or a granted folder, in the sandbox. Hooks, filters, signing and other programs that a repository names are never run. " +
+	Description: "Work with a Git repository in the workspace or a granted folder, in the sandbox. Hooks, filters and other programs that a repository names are not run. " +
 		"Nothing is forced, and what was pushed is not rewritten. Changes need an edit grant on the folder (the person is asked).",
 }, func(ctx context.Context, g *Gate, c *Call, in GitInput) (plan, error) {
 	a := in.args()
@@ -69,7 +70,12 @@ var gitTool = define[GitInput, GitOutput](Tool{
 	if err != nil {
 		return p, err
 	}
-	w, err := g.openRepository(c, value(in.Repo, g.Workspace), cmd)
+	var w *gitWork
+	if cmd.Does == git.Makes {
+		w, err = g.placeRepository(c, value(in.Repo, ""), a)
+	} else {
+		w, err = g.openRepository(c, value(in.Repo, g.Workspace), cmd)
+	}
 	if err != nil {
 		return p, err
 	}
@@ -95,8 +101,12 @@ type gitWork struct {
 	// person's do.
 	settings, modules []git.Setting
 	filters           []string
-	// own are settings that are the person's: who a commit is by.
-	own []git.Setting
+	// person are settings that are the person's: who a commit is by.
+	person []git.Setting
+	// opens are the protected names of a repository that is being made; other is the Git folder that is fetched from or
+	// pushed to.
+	opens []string
+	other string
 }
 
 func (w *gitWork) close() {
@@ -188,6 +198,9 @@ func noRepository(path, dir, ceiling string, err error) error {
 
 // do runs the command, once the gate let it.
 func (w *gitWork) do(ctx context.Context, a git.Args, cmd git.Command) (answer, error) {
+	if cmd.Does == git.Makes {
+		return w.make(ctx, a)
+	}
 	if err := w.learn(ctx); err != nil {
 		return answer{}, err
 	}
@@ -197,14 +210,28 @@ func (w *gitWork) do(ctx context.Context, a git.Args, cmd git.Command) (answer, 
 	if err := w.guard(ctx, a, cmd); err != nil {
 		return answer{}, err
 	}
-	if cmd.Action == "status" {
+	switch {
+	case cmd.Action == "status":
 		return w.status(ctx, a, cmd)
+	case cmd.Action == "remote" && cmd.Mode == "list":
+		return w.remotes(), nil
+	case cmd.Does == git.Settings:
+		return w.change(ctx, a, cmd)
+	case cmd.Action == "push":
+		return w.push(ctx, a)
+	case cmd.Does == git.Fetches:
+		return w.fetch(ctx, a, cmd)
 	}
+	return w.run(ctx, a, cmd)
+}
+
+// run runs an action that is one command of git.
+func (w *gitWork) run(ctx context.Context, a git.Args, cmd git.Command) (answer, error) {
 	var input []byte
 	if a.Message != "" && cmd.Action != "stash" {
 		input = []byte(a.Message)
 	}
-	j, err := w.start(cmd.Argv(a), input, cmd.Does > git.Reads, cmd.Stores)
+	j, err := w.start(ctx, cmd.Argv(a), input, cmd.Does > git.Reads, cmd.Stores)
 	if err != nil {
 		return answer{}, err
 	}
@@ -222,6 +249,7 @@ var withoutWorkTree = []string{"log", "show", "diff", "branch", "tag", "remote",
 func (w *gitWork) policy(writes bool) (Room, error) {
 	r, err := w.gate.room(w.call.Session)
 	if err != nil || writes {
+		r.Policy = r.Policy.AllowProtected(w.opens...)
 		return r, err
 	}
 	p := sandbox.ReadOnly(r.Policy.Machine())
@@ -235,17 +263,20 @@ func (w *gitWork) policy(writes bool) (Room, error) {
 	return r, nil
 }
 
-// environment is everything that git finds: no settings but the repository's, and no way to ask or to reach anything.
-func (w *gitWork) environment(r Room, writes bool, settings []git.Setting) []string {
+// environment is everything that git finds: no settings but the repository's, no way to ask, and none to reach anything but by
+// protocol, one of git's names or "none".
+func (w *gitWork) environment(r Room, writes bool, protocol string, settings []git.Setting) []string {
 	env := []string{"PATH=" + r.variable("PATH"), "HOME=" + r.Temp, "XDG_CONFIG_HOME=" + r.Temp, "TMPDIR=" + r.Temp, "LC_ALL=C.UTF-8", "TZ=" + r.variable("TZ"), "HANDRAIL=1",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "GIT_PAGER=cat", "GIT_SSH_COMMAND=false", "GIT_MERGE_AUTOEDIT=no",
-		"GIT_ALLOW_PROTOCOL=none", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_LAZY_FETCH=1", "GIT_LITERAL_PATHSPECS=1",
-		"GIT_DIR=" + w.repo.Dir}
+		"GIT_ALLOW_PROTOCOL=" + protocol, "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_LAZY_FETCH=1", "GIT_LITERAL_PATHSPECS=1", "GIT_ADVICE=0"}
+	if w.repo.Dir != "" {
+		env = append(env, "GIT_DIR="+w.repo.Dir)
+	}
 	if !writes {
 		env = append(env, "GIT_OPTIONAL_LOCKS=0")
 	}
-	if !w.repo.Bare() {
+	if w.repo.Top != "" {
 		env = append(env, "GIT_WORK_TREE="+w.repo.Top)
 	}
 	for i, s := range settings {
@@ -258,33 +289,33 @@ func (w *gitWork) environment(r Room, writes bool, settings []git.Setting) []str
 }
 
 // dir is where git runs: what it is given as a path is relative to that.
-func (w *gitWork) dir() string {
-	if w.repo.Bare() {
-		return w.repo.Dir
-	}
-	return w.repo.Top
-}
+func (w *gitWork) dir() string { return cmp.Or(w.repo.Top, w.repo.Dir, w.gate.Workspace) }
 
 // gitTimeout bounds one command of git.
 const gitTimeout = 10 * time.Minute
 
 // start starts a command of git as a job of the call's session.
-func (w *gitWork) start(argv []string, input []byte, writes, stores bool) (*job.Job, error) {
+func (w *gitWork) start(ctx context.Context, argv []string, input []byte, writes, stores bool) (*job.Job, error) {
 	r, err := w.policy(writes)
 	if err != nil {
 		return nil, err
 	}
-	settings := slices.Concat(w.own, git.Neutral(w.settings, w.modules, stores, append(w.filters, "lfs")...))
-	return w.startJob(r, append([]string{w.program}, argv...), w.environment(r, writes, settings), input)
+	return w.startJob(ctx, r, append([]string{w.program}, argv...), w.environment(r, writes, "none", w.neutral(stores)), input)
 }
 
-func (w *gitWork) startJob(r Room, argv, env []string, input []byte) (*job.Job, error) {
-	j, err := w.gate.Jobs.Start(job.Spec{Session: w.call.Session.ID, Tool: "git", Text: "git " + strings.Join(argv[1:], " "), Argv: argv, Dir: w.dir(), Env: env,
-		Input: input, Policy: r.Policy, Timeout: gitTimeout, Work: r.Work})
-	if err != nil {
-		return nil, notStarted(err)
-	}
-	return j, nil
+func (w *gitWork) neutral(stores bool) []git.Setting {
+	return slices.Concat(w.person, git.Neutral(w.settings, w.modules, stores, append(w.filters, "lfs")...))
+}
+
+// own lists the folders that are git's own.
+func (w *gitWork) own() []string {
+	return slices.DeleteFunc(append([]string{w.repo.Dir, w.repo.Common, w.other}, w.opens...), func(dir string) bool { return dir == "" })
+}
+
+// startJob starts a job whose changes of granted folders can be told and undone.
+func (w *gitWork) startJob(ctx context.Context, r Room, argv, env []string, input []byte) (*job.Job, error) {
+	return w.gate.startJob(ctx, w.call, job.Spec{Session: w.call.Session.ID, Tool: "git", Text: "git " + strings.Join(argv[1:], " "), Argv: argv, Dir: w.dir(), Env: env,
+		Input: input, Policy: r.Policy, Timeout: gitTimeout, Work: r.Work}, w.own()...)
 }
 
 // output waits for a job and gives what it wrote; an error is a hint with git's own words.
@@ -310,7 +341,7 @@ func (w *gitWork) output(ctx context.Context, j *job.Job, err error) (stdout, st
 
 // query runs a command of git that only reads, and gives what it wrote. A command that fails is an error.
 func (w *gitWork) query(ctx context.Context, argv ...string) (string, error) {
-	j, err := w.start(argv, nil, false, false)
+	j, err := w.start(ctx, argv, nil, false, false)
 	out, errs, exit, err := w.output(ctx, j, err)
 	if err == nil && exit != 0 {
 		err = gitSaid(errs)
@@ -331,7 +362,7 @@ func (w *gitWork) learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j, err := w.startJob(r, []string{"/bin/sh", "-c", listSettings, "sh", w.program, filepath.Join(w.repo.Top, ".gitmodules")}, w.environment(r, false, nil), nil)
+	j, err := w.startJob(ctx, r, []string{"/bin/sh", "-c", listSettings, "sh", w.program, filepath.Join(w.repo.Top, ".gitmodules")}, w.environment(r, false, "none", nil), nil)
 	out, errs, exit, err := w.output(ctx, j, err)
 	if err != nil {
 		return err

@@ -19,7 +19,9 @@ import (
 func (w *gitWork) guard(ctx context.Context, a git.Args, cmd git.Command) error {
 	switch {
 	case cmd.Action == "commit" && cmd.Mode == "amend":
-		return w.notPushed(ctx, "HEAD", "amending", "make a new commit instead")
+		if err := w.notPushed(ctx, "HEAD", "amending", "make a new commit instead"); err != nil {
+			return err
+		}
 	case cmd.Action == "rebase" && cmd.Mode == "start":
 		if err := w.notPushed(ctx, a.Ref+"..HEAD", "rebasing", "merge instead"); err != nil {
 			return err
@@ -107,7 +109,7 @@ func (w *gitWork) identify(ctx context.Context) error {
 			return hint.New("no_identity", "it is not known who commits are by").Because("neither the repository nor the person's own settings say " + key).
 				Then("ask the person to run: git config --global user.name \"Their Name\", and the same for user.email")
 		}
-		w.own = append(w.own, git.Setting{Key: key, Value: v})
+		w.person = append(w.person, git.Setting{Key: key, Value: v})
 	}
 	return nil
 }
@@ -135,7 +137,7 @@ func (w *gitWork) personal(ctx context.Context) ([]git.Setting, error) {
 		}
 		list := func(includes string) ([]byte, int, error) {
 			var j *job.Job
-			j, err := w.startJob(r, []string{w.program, "config", "-f", file, "--list", "-z", includes}, w.environment(r, false, nil), nil)
+			j, err := w.startJob(ctx, r, []string{w.program, "config", "-f", file, "--list", "-z", includes}, w.environment(r, false, "none", nil), nil)
 			out, _, exit, err := w.output(ctx, j, err)
 			return out, exit, err
 		}

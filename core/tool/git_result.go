@@ -119,6 +119,9 @@ var meanings = []struct{ says, hint string }{
 	{"index.lock", "another git works on this repository, or was killed while it did; if none runs, the person can remove the file index.lock"},
 }
 
+// nothingSaid is the answer where git says nothing: it did what it was told.
+const nothingSaid = "done"
+
 // explain adds what git's words mean to the answer.
 func (w *gitWork) explain(a answer, j *job.Job) answer {
 	data, ok := a.data.(CommandOutput)
@@ -131,10 +134,13 @@ func (w *gitWork) explain(a answer, j *job.Job) answer {
 		for _, m := range meanings {
 			if strings.Contains(said, m.says) {
 				out.Hint = m.hint
-				a.text = strings.TrimSuffix(a.text, "]") + "; hint: " + m.hint + "]"
+				a.text = strings.TrimSuffix(a.text, "\n") + "\n[hint: " + m.hint + "]"
 				break
 			}
 		}
+	}
+	if a.text == "" {
+		a.text = nothingSaid
 	}
 	a.data = out
 	return a

@@ -1,0 +1,150 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"handrail/core/git"
+	"handrail/core/grant"
+	"handrail/core/hint"
+	"handrail/sandbox"
+)
+
+// placeRepository finds where a new repository will be, and what that means for the gate.
+func (g *Gate) placeRepository(c *Call, path string, a git.Args) (*gitWork, error) {
+	room, err := g.room(c.Session)
+	if err != nil {
+		return nil, err
+	}
+	program, err := room.program("git")
+	if err != nil {
+		return nil, err
+	}
+	if a.Action == "clone" {
+		r, err := usable(a.URL)
+		if err != nil {
+			return nil, err
+		}
+		if r.Reach == git.Folder {
+			from, err := g.locate(r.Path, g.Workspace, true)
+			if err != nil {
+				return nil, err
+			}
+			from.close()
+			if !room.Policy.Decide(sandbox.Read, from.real).Allowed {
+				return nil, outsideRepository(r.Path)
+			}
+			if _, err := git.Find(from.real, from.real); err != nil {
+				return nil, hint.New("no_repository", fmt.Sprintf("there is no repository at %q", from.real)).Wrap(err)
+			}
+		}
+		if path == "" {
+			path = strings.TrimSuffix(filepath.Base(strings.TrimRight(r.Path, "/")), ".git")
+		}
+	}
+	if path == "" {
+		path = g.Workspace
+	}
+	at, err := g.locate(path, g.Workspace, true)
+	if err != nil {
+		return nil, err
+	}
+	dot := filepath.Join(at.real, ".git")
+	w := &gitWork{gate: g, call: c, program: program, places: []*place{at}, effects: []effect{{kind: write, place: at}}, opens: []string{dot, filepath.Join(dot, "config")}}
+	switch {
+	case at.unit.Outside && !g.covers(c.Session, grant.Edit, at):
+		err = outsideRepository(path)
+	case at.info != nil && !at.info.IsDir():
+		err = hint.New("exists", fmt.Sprintf("%q is a file", path))
+	case a.Action == "clone" && !emptyFolder(at):
+		err = hint.New("exists", fmt.Sprintf("%q exists and is not empty", path)).Then("give another folder as repo")
+	default:
+		if _, found := git.Find(at.real, at.real); found == nil {
+			err = hint.New("exists", fmt.Sprintf("%q is a repository already", path))
+		}
+	}
+	if err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// emptyFolder says that nothing stands in a folder, or that there is none.
+func emptyFolder(at *place) bool {
+	if at.info == nil {
+		return true
+	}
+	f, err := at.dir.Open(at.name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(1)
+	return len(names) == 0
+}
+
+// make makes a repository, by init or as a clone. Its Git folder is new, so its settings may be written for this once; what git
+// wrote there is looked at before anything obeys it.
+func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
+	at := w.places[0]
+	folder := at.real
+	if a.Action == "init" {
+		j, err := w.start(ctx, []string{"init", "--template=", "--initial-branch=main", "--", folder}, nil, true, false)
+		if err != nil {
+			return answer{}, err
+		}
+		if !w.wait(ctx, j) || j.Result().ExitCode != 0 || j.Result().Stopped != "" {
+			return w.explain(w.gate.report(j), j), nil
+		}
+		if err := w.made(folder); err != nil {
+			return answer{}, err
+		}
+		return w.explain(w.gate.report(j), j), nil
+	}
+	r, err := usable(a.URL)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := w.reach(ctx, &r, false); err != nil {
+		return answer{}, err
+	}
+	url := a.URL
+	if r.Reach == git.Folder {
+		url = r.Path
+	}
+	j, err := w.bring(ctx, r, "clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules", "--upload-pack="+upload, "--", url, folder)
+	if err != nil {
+		return answer{}, err
+	}
+	cloned := w.explain(w.gate.report(j), j)
+	if j.Running() || j.Result().ExitCode != 0 || j.Result().Stopped != "" {
+		return cloned, nil
+	}
+	if err := w.made(folder); err != nil {
+		return answer{}, err
+	}
+	if err := w.learn(ctx); err != nil {
+		return answer{}, err
+	}
+	if _, born := w.head(ctx); !born {
+		return cloned, nil
+	}
+	// Without the network: what stands in the files is not to be trusted with it.
+	return w.then(ctx, cloned, []string{"checkout", "--force", "--no-guess", "HEAD", "--"})
+}
+
+// made takes on the repository that was made, if it is harmless.
+func (w *gitWork) made(folder string) error {
+	if err := sandbox.CheckRepository(filepath.Join(folder, ".git")); err != nil {
+		return hint.New("unsafe_settings", "the repository that was made has settings that are not harmless").Because(err.Error()).Then("tell the person; don't use it").Wrap(err)
+	}
+	repo, err := git.Find(folder, folder)
+	if err != nil {
+		return noRepository(folder, folder, folder, err)
+	}
+	w.repo, w.opens = repo, nil
+	return nil
+}
