@@ -49,6 +49,11 @@ check: ## format, vet, static checks, and the checks for macOS that need no Mac
 race: setup programs ## run every test with the race detector
 	packaging/gotest -race ./...
 
+.PHONY: escape
+escape: setup ## try to get out of the sandbox, a line for each kind of attack; fails if one succeeds
+	@go test -c -o build/escape ./sandbox/sandboxtest
+	@cd build && ./escape -lines -test.run '^Test(Escapes|Cases|Grid)$$'
+
 .PHONY: demo
 demo: build ## play the main job with no hands: a real client, real dialogs, real clicks
 	go run -tags $(TAGS) ./app/apptest/demo -programs build -pictures build/screens

@@ -165,6 +165,9 @@ func Cases(t *testing.T) {
 			continue
 		}
 		ran++
+		if *lines && !c.attack() {
+			continue
+		}
 		t.Run(c.Name, func(t *testing.T) {
 			b := NewBench(t)
 			if c.Setup != "" {
@@ -200,6 +203,9 @@ func Cases(t *testing.T) {
 			}
 			before := outside()
 			out, exit := b.Run(p, nil, "/bin/sh", "-c", c.Script)
+			if c.attack() {
+				defer func() { tried("script", c.Name, !t.Failed(), denialIn(out, exit)) }()
+			}
 			if failed := exit.Code != 0; failed != c.Fails || !strings.Contains(out, c.Want) {
 				t.Errorf("it ended with %+v, want failing %v and %q:\n%s", exit, c.Fails, c.Want, out)
 			}

@@ -39,8 +39,8 @@ func granted(name string) string { return filepath.Join(os.Getenv("G"), name) }
 
 func outside(name string) string { return filepath.Join(os.Getenv("OUT"), name) }
 
-// errNone says that an escape could not even be tried; that is no denial and fails the test.
-func tried(err error) error { return fmt.Errorf("not tried: %w", err) }
+// notTried says that an escape could not even be tried; that is no denial and fails the test.
+func notTried(err error) error { return fmt.Errorf("not tried: %w", err) }
 
 // escapes are tried inside the sandbox. Each returns nil when it got out.
 var escapes = []struct {
@@ -209,14 +209,14 @@ var escapes = []struct {
 		defer unix.Close(fd)
 		from := fmt.Sprintf("/proc/self/fd/%d", fd)
 		if err := unix.Linkat(unix.AT_FDCWD, from, unix.AT_FDCWD, granted("named"), unix.AT_SYMLINK_FOLLOW); err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		return unix.Linkat(unix.AT_FDCWD, from, unix.AT_FDCWD, granted(".envrc"), unix.AT_SYMLINK_FOLLOW)
 	}},
 	{"link a protected file by its descriptor", func() error {
 		fd, err := unix.Open(granted("r/.git/config"), unix.O_RDONLY, 0)
 		if err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		defer unix.Close(fd)
 		if unix.Linkat(fd, "", unix.AT_FDCWD, granted("second"), unix.AT_EMPTY_PATH) == nil {
@@ -227,7 +227,7 @@ var escapes = []struct {
 	{"change a protected file by its descriptor", func() error {
 		fd, err := unix.Open(granted("r/.git/config"), unix.O_RDONLY, 0)
 		if err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		defer unix.Close(fd)
 		for _, do := range []func() error{
@@ -274,25 +274,25 @@ var escapes = []struct {
 	{"keep a config open while it is taken over", func() error {
 		dir := granted("new")
 		if err := unix.Mkdir(dir, 0o755); err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		if err := unix.Mkdir(dir+"/.git", 0o755); err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		fd, err := unix.Open(dir+"/.git/config.lock", unix.O_CREAT|unix.O_RDWR, 0o644)
 		if err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		defer unix.Close(fd)
 		text := "[core]\n\tbare = false\n"
 		unix.Write(fd, []byte(text))
 		if err := unix.Rename(dir+"/.git/config.lock", dir+"/.git/config"); err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		unix.Write(fd, []byte("[core]\n\tfsmonitor = x\n"))
 		got, err := os.ReadFile(dir + "/.git/config")
 		if err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		if string(got) != text {
 			return nil
@@ -302,7 +302,7 @@ var escapes = []struct {
 	{"a harmful config by its lock", func() error {
 		lock := granted("r/.git/config.lock")
 		if err := os.WriteFile(lock, []byte("[core]\n\tfsmonitor = x\n"), 0o644); err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		defer os.Remove(lock)
 		return unix.Rename(lock, granted("r/.git/config"))
@@ -315,7 +315,7 @@ var escapes = []struct {
 	{"another program's socket by a link", func() error {
 		link := filepath.Join(os.Getenv("TMPDIR"), "sock")
 		if err := os.Symlink(filepath.Join(os.Getenv("W"), "host.sock"), link); err != nil {
-			return tried(err)
+			return notTried(err)
 		}
 		return dials("unix", link)
 	}},
@@ -409,7 +409,7 @@ func runs32() error {
 		"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x80\x04\x08\x00\x80\x04\x08\x5d\x00\x00\x00\x5d\x00\x00\x00\x05\x00\x00\x00\x00\x10\x00\x00" + code
 	file := filepath.Join(os.Getenv("TMPDIR"), "program32")
 	if err := os.WriteFile(file, []byte(elf), 0o755); err != nil {
-		return tried(err)
+		return notTried(err)
 	}
 	process, err := os.StartProcess(file, []string{file}, &os.ProcAttr{})
 	if err != nil {
@@ -417,7 +417,7 @@ func runs32() error {
 	}
 	state, err := process.Wait()
 	if err != nil {
-		return tried(err)
+		return notTried(err)
 	}
 	if state.Success() {
 		return nil
@@ -467,11 +467,11 @@ func racePath() error {
 func raceLink() error {
 	dir, link := granted("swap"), granted("swap-link")
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(os.Getenv("OUT"), link)); err != nil {
-		return tried(err)
+		return notTried(err)
 	}
 	link2, hooks := granted("swap-hooks"), granted("r/.git/hooks")
 	if err := os.Symlink(hooks, link2); err != nil {
-		return tried(err)
+		return notTried(err)
 	}
 	stop := make(chan struct{})
 	done := make(chan struct{})

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Escapes tries each escape in a sandbox of its own, once with every permission that shares the network and once with none,
-// and prints a line for each.
+// Escapes tries each escape in a sandbox of its own, once with every permission that shares the network and once with none.
 func Escapes(t *testing.T) {
 	if len(escapes) < 60 {
 		t.Fatalf("only %d escapes", len(escapes))
@@ -63,22 +62,22 @@ func Escapes(t *testing.T) {
 				script := fmt.Sprintf("HOSTPID=%d HOSTEXE=%q ABSTRACT=%s OURPORT=%d NETWORK=%s exec \"$0\" %s \"$1\"", os.Getpid(), b.Machine.Executable, name, b.Machine.Port, mode, escapeCommand)
 				out, exit := b.Run(p, nil, "/bin/sh", "-c", script, program, e.name)
 				out = strings.TrimSpace(out)
-				verdict := "held: " + out
+				held, how := true, out
 				switch {
 				case exit.Signal != "":
-					verdict = "held: " + exit.Signal
+					how = exit.Signal
 				case exit.Code != 0 || strings.HasPrefix(out, "not tried"):
-					verdict = "not tried: " + out
+					held = false
 					t.Errorf("%s: it ended with %+v:\n%s", e.name, exit, out)
 				case out == "":
-					verdict = "ESCAPED"
+					held, how = false, "it got out"
 					t.Errorf("%s: it got out", e.name)
 				}
 				if after := b.closed(); after != before {
-					verdict = "CHANGED SOMETHING"
+					held, how = false, "something changed"
 					t.Errorf("%s: something changed:\n%s\nwas\n%s", e.name, after, before)
 				}
-				t.Logf("%-8s %-50s %s", mode, e.name, verdict)
+				tried(mode+" network", e.name, held, how)
 			}
 		})
 	}

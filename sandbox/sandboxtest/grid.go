@@ -2,9 +2,11 @@ package sandboxtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,8 +152,18 @@ func Grid(t *testing.T) {
 				all[i].before = state(all[i].Path)
 			}
 			results := b.Probe(p, attempts)
+			how := map[string]map[string]int{} // by class: how often each error denied an attempt
+			through := map[string]int{}
 			for i, e := range all {
 				got := results[i] == ""
+				if !e.allowed {
+					if how[e.class] == nil {
+						how[e.class] = map[string]int{}
+					}
+					if how[e.class][results[i]]++; got {
+						through[e.class]++
+					}
+				}
 				if got != e.allowed {
 					t.Errorf("%s (%s): %s: %q, want allowed %v", e.class, e.Path, e.Route, results[i], e.allowed)
 				}
@@ -174,6 +186,14 @@ func Grid(t *testing.T) {
 			}
 			cells := 0
 			for _, row := range grid {
+				if n := 0; how[row.class] != nil {
+					var words []string
+					for _, errno := range slices.Sorted(maps.Keys(how[row.class])) {
+						words = append(words, fmt.Sprintf("%s %d", errno, how[row.class][errno]))
+						n += how[row.class][errno]
+					}
+					triedSome(n, setting.name, row.class, through[row.class] == 0, fmt.Sprintf("%d ways (%s)", n, strings.Join(words, ", ")))
+				}
 				for letter, op := range letters {
 					path := b.path(fmt.Sprintf(row.path, "x"))
 					allowed := strings.IndexByte(row.want[column], letter) >= 0

@@ -41,7 +41,14 @@ func Main(m *testing.M) {
 			os.Exit(host(os.Args[2:]))
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if *lines {
+		fmt.Printf("\n%d attacks were denied, %d got through.\n", deniedCount, throughCount)
+		if throughCount > 0 || deniedCount == 0 {
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 // Bench is a scratch computer: a home folder with what a person has in it.
