@@ -6,21 +6,29 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"handrail/app"
+	"handrail/core"
 	"handrail/core/grant"
+	"handrail/core/tool"
 	"handrail/sandbox"
 )
 
 type doctorCommand struct {
-	places `embed:""`
+	places  `embed:""`
+	Explain string   `help:"Say whether a command may do this (read, write, create, delete or attributes, and a path), by which rule, and what would open it." placeholder:"'write PATH'"`
+	Granted []string `help:"With --explain: as if the session had an edit grant on this folder." type:"path" placeholder:"DIR"`
 }
 
 // Run says, a line each, what works here and what doesn't. It changes nothing but for a scratch folder.
 func (c *doctorCommand) Run() error {
 	if err := c.fill(); err != nil {
 		return err
+	}
+	if c.Explain != "" {
+		return c.explain()
 	}
 	bad := 0
 	say := func(what string, err error, otherwise string) {
@@ -39,6 +47,9 @@ func (c *doctorCommand) Run() error {
 		fmt.Printf("– keychain: %v; the activity log is guarded against accidents only\n", err)
 	} else {
 		say("keychain", nil, "it holds the activity log's key")
+	}
+	for _, limit := range sandbox.Limits(runtime.GOOS) {
+		fmt.Printf("– not stopped, or otherwise here: %s\n", limit)
 	}
 	if bad > 0 {
 		return fmt.Errorf("%d things keep Handrail from working here", bad)
@@ -82,4 +93,24 @@ func (c *doctorCommand) workspace() error {
 		return err
 	}
 	return grant.Home{Home: c.home, State: c.State, Program: folder}.Grantable(path)
+}
+
+// explain answers --explain.
+func (c *doctorCommand) explain() error {
+	executable, folder, err := program()
+	if err != nil {
+		return err
+	}
+	o := core.Options{State: c.State, Work: c.work, Workspace: c.Workspace, Home: c.home, Program: folder, Executable: executable}
+	for _, path := range []*string{&o.State, &o.Work, &o.Workspace, &o.Home} {
+		if *path, err = tool.Resolve(*path); err != nil {
+			return err
+		}
+	}
+	e, err := core.Explain(o, c.Granted, c.Explain)
+	if err != nil {
+		return err
+	}
+	fmt.Print(e)
+	return e.Err()
 }

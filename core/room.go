@@ -55,11 +55,16 @@ func newRoom(o Options, name string, closed ...string) (*room, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a session's folder: %w", err)
 	}
-	path := searchPath()
-	r.policy = sandbox.Guarded(sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: r.temp, Caches: caches, Port: o.Port, Secrets: closed,
-		Path: path, Executable: o.Executable}).AllowRead(sandbox.Place{Path: r.work, Device: id.Device, Inode: id.Inode})
-	r.env = environment(o, r.temp, caches, path)
+	m := machine(o, r.temp, caches, closed)
+	r.policy = sandbox.Guarded(m).AllowRead(sandbox.Place{Path: r.work, Device: id.Device, Inode: id.Inode})
+	r.env = environment(o, r.temp, caches, m.Path)
 	return r, nil
+}
+
+// machine gives the facts that a session's policy is made of.
+func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
+	return sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Port: o.Port, Secrets: closed,
+		Path: searchPath(), Executable: o.Executable}
 }
 
 func (r *room) remove() { os.RemoveAll(r.dir) }

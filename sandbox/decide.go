@@ -30,6 +30,17 @@ func (o Op) String() string {
 // ParseOp gives the operation of that name; NoOp if there is none.
 func ParseOp(name string) Op { return Op(max(0, slices.Index(ops[:], name))) }
 
+// seatbeltOps are the same in the profile language: one operation that stands for all of its kind.
+var seatbeltOps = [...]string{"", "file-read-data", "file-write-data", "file-write-create", "file-write-unlink", "file-write-mode"}
+
+// Seatbelt names the operation in the profile language; "" for none.
+func (o Op) Seatbelt() string {
+	if int(o) < len(seatbeltOps) {
+		return seatbeltOps[o]
+	}
+	return ""
+}
+
 // What would open a path that a Decision refuses.
 const (
 	OpensNothing   = ""

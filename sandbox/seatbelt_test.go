@@ -111,7 +111,7 @@ func TestSBPLGolden(t *testing.T) {
 func request(op, path string) sbpl.Request { return sbpl.Request{Op: op, Path: path} }
 
 // What Seatbelt calls the operations. Reading is also asked for as running.
-var seatbeltOps = map[Op][]string{
+var allSeatbeltOps = map[Op][]string{
 	Read:       {"file-read-data", "file-read-metadata", "file-map-executable", "process-exec"},
 	Write:      {"file-write-data"},
 	Create:     {"file-write-create"},
@@ -151,7 +151,7 @@ func TestSBPLAgreesWithDecide(t *testing.T) {
 		for _, path := range macPaths {
 			for op := Read; op <= Attributes; op++ {
 				want := c.policy.Decide(op, path)
-				for _, name := range seatbeltOps[op] {
+				for _, name := range allSeatbeltOps[op] {
 					got, rule, err := profile.Decide(sbpl.Request{Op: name, Path: path})
 					if err != nil {
 						t.Errorf("%s: %v", c.name, err)

@@ -122,8 +122,33 @@ var (
 	quoted  = regexp.MustCompile("'([^']+)'|\"([^\"]+)\"|[\u2018`]([^\u2019']+)[\u2019']")
 )
 
+// signs are error texts that programs print for one reason only, where the policy is as said.
+var signs = []struct {
+	text *regexp.Regexp
+	open sandbox.Permission // with this permission the text has another reason; 0: no permission changes it
+	hint string
+}{
+	// What osascript and open print on macOS when AppleEvents and LaunchServices are closed to them.
+	{regexp.MustCompile(`(?i)execution error:.*\((-10004|-600|-1743)\)\s*$`), 0,
+		"the sandbox lets no command control other apps; clicking and typing in apps isn't offered here"},
+	{regexp.MustCompile(`(?i)(LSOpen|_LSOpen|LSCopy|open\().*(-10822|-54|error -?10822)`), 0,
+		"the sandbox lets no command open apps"},
+	{regexp.MustCompile(`(?i)sandbox_apply: operation not permitted`), 0,
+		"a sandbox can't be started in the sandbox: tell the program to leave its own out"},
+	{regexp.MustCompile(`(?i)"no new privileges" flag is set|effective uid is not 0`), 0,
+		"no program in the sandbox gets another user's rights"},
+	// No command can look up a name or reach an address without the permission.
+	{regexp.MustCompile(`(?i)could not resolve host|temporary failure in name resolution|name or service not known|nodename nor servname provided|network is unreachable|getaddrinfo (ENOTFOUND|EAI_AGAIN)|no address associated with hostname`), sandbox.Network,
+		"there is no network in the sandbox; it needs the permission network, which only the person can give"},
+}
+
 // explainLine explains one line of error output, if the policy would refuse what it tells of.
 func explainLine(line, dir string, p sandbox.Policy) string {
+	for _, sign := range signs {
+		if sign.text.MatchString(line) && p.Profile() != "classic" && !p.Allows(sign.open) {
+			return sign.hint
+		}
+	}
 	at := refusal.FindStringIndex(line)
 	if at == nil {
 		return ""

@@ -102,6 +102,15 @@ func TestExplainLine(t *testing.T) {
 		{"names what opens it", "/bin/bash: line 1: other/n.txt: Read-only file system", "request_access"},
 		{"space in the name", "touch: cannot touch 'other/my file': Permission denied", "$W/other/my file"},
 
+		{"controlling an app", "36:42: execution error: System Events got an error: A privilege violation occurred. (-10004)", "lets no command control other apps"},
+		{"an app that isn't seen", "execution error: Application isn\u2019t running. (-600)", "lets no command control other apps"},
+		{"opening an app", "_LSOpenURLsWithCompletionHandler() failed with error -10822 for the file /x.", "lets no command open apps"},
+		{"sudo in the sandbox", "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.", "another user's rights"},
+		{"no name", "curl: (6) Could not resolve host: example.org", "permission network"},
+		{"no way", "connect: Network is unreachable", "permission network"},
+		{"a sandbox in it", "sandbox-exec: sandbox_apply: Operation not permitted", "can't be started in the sandbox"},
+
+		{"a script's own error", "execution error: The variable x is not defined. (-2753)", ""},
 		{"granted: its own mode", "touch: cannot touch 'proj/a.txt': Permission denied", ""},
 		{"readable: its own mode", "cat: other/b.txt: Permission denied", ""},
 		{"ssh", "git@example.com: Permission denied (publickey).", ""},
@@ -115,6 +124,19 @@ func TestExplainLine(t *testing.T) {
 		got := w.plain(explainLine(line, w.gate.Workspace, p))
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestExplainNetwork(t *testing.T) {
+	p := sandbox.Guarded(sandbox.Machine{})
+	const line = "curl: (6) Could not resolve host: no-such.example.org"
+	if explainLine(line, "/", p) == "" {
+		t.Error("no hint without the network")
+	}
+	for _, p := range []sandbox.Policy{p.AllowNetwork(), sandbox.Classic(sandbox.Machine{})} {
+		if h := explainLine(line, "/", p); h != "" {
+			t.Errorf("with the network, where the name may be wrong: %q", h)
 		}
 	}
 }

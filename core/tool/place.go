@@ -185,6 +185,9 @@ func (g *Gate) expand(path, base string) (string, error) {
 	return filepath.Join(base, path), nil
 }
 
+// Resolve follows the links in an absolute path as the tools do. What doesn't exist yet is kept as it is written.
+func Resolve(path string) (string, error) { return resolve(filepath.Clean(path)) }
+
 // resolve follows the links in path. What doesn't exist yet is kept as it is written, below the deepest folder that does.
 // A link that leads nowhere is refused: a file made through it would appear where nobody looked.
 func resolve(path string) (string, error) {

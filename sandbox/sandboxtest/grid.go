@@ -106,9 +106,6 @@ func hookInTemp() [7]string {
 // letters are the operations of the grid's cells.
 var letters = map[byte]sandbox.Op{'r': sandbox.Read, 'w': sandbox.Write, 'c': sandbox.Create, 'd': sandbox.Delete, 'a': sandbox.Attributes}
 
-// seatbelt are the same in the profile language.
-var seatbelt = map[byte]string{'r': "file-read-data", 'w': "file-write-data", 'c': "file-write-create", 'd': "file-write-unlink", 'a': "file-write-mode"}
-
 // Grid runs the whole grid. It reports how many attempts there were.
 func Grid(t *testing.T) {
 	total := 0
@@ -200,7 +197,7 @@ func Grid(t *testing.T) {
 					if d := p.Decide(op, path); d.Allowed != allowed {
 						t.Errorf("%s: Decide says %+v for %s, want %v", row.class, d, op, allowed)
 					}
-					got, rule, err := profile.Decide(sbpl.Request{Op: seatbelt[letter], Path: path})
+					got, rule, err := profile.Decide(sbpl.Request{Op: op.Seatbelt(), Path: path})
 					if row.class == "hook in the session's folder" && setting.name != "classic" {
 						allowed = letter == 'r' // on macOS, where it could be moved from there
 					}

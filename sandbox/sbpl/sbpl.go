@@ -40,7 +40,7 @@ func (r Rule) String() string {
 	if r.Allow {
 		word = "allow"
 	}
-	return fmt.Sprintf("line %d: (%s %s …)", r.Line, word, strings.Join(r.Ops, " "))
+	return fmt.Sprintf("line %d: (%s %s …)", r.Line, word, r.Ops[0])
 }
 
 // Request is one operation. Only the fields that belong to it are set.

@@ -1,0 +1,79 @@
+package core
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"handrail/core/hint"
+)
+
+func TestExplain(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{State: dir + "/state", Work: dir + "/rooms", Workspace: dir + "/work", Home: dir + "/home", Executable: dir + "/handrail"}
+	granted := filepath.Join(o.Workspace, "proj")
+	for _, d := range []string{granted, o.Home + "/.ssh", o.State} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(o.Home+"/.ssh", granted+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		question string
+		allowed  bool
+		want     string // in what is said
+	}{
+		{"write $G/a.txt", true, "edit grant on"},
+		{"delete $G/a.txt", true, "edit grant on"},
+		{"create $G/new/deep/a.txt", true, "edit grant on"},
+		{"attributes $G/a.txt", true, "edit grant on"},
+		{"write $G/.git/config", false, "ask you for this file alone"},
+		{"write $G/.BashRC", false, "protected"},
+		{"create $G/.vscode/x", false, "protected"},
+		{"read $G/link/id", false, "nothing opens it"},
+		{"delete $G", false, "opened by an edit grant"},
+		{"read $W/a.txt", true, "workspace"},
+		{"write $W/a.txt", false, "opened by an edit grant"},
+		{"read $H/letter.txt", false, "opened by a look grant"},
+		{"read ~/letter.txt", false, "opened by a look grant"},
+		{"read $H/.ssh/id", false, "nothing opens it"},
+		{"read $S/tokens", false, "Handrail's own files"},
+		{"write /usr/bin/ls", false, "nothing opens it"},
+		{"read /usr/lib/x", true, "system"},
+		{"write /dev/null", true, "device"},
+		{"write $G/with space (x).txt", true, "with space (x).txt"},
+	} {
+		question := strings.NewReplacer("$G", granted, "$W", o.Workspace, "$H", o.Home, "$S", o.State).Replace(c.question)
+		e, err := Explain(o, []string{granted}, question)
+		if err != nil {
+			t.Errorf("%s: %v", c.question, err)
+			continue
+		}
+		if e.Allowed != c.allowed || !strings.Contains(e.String(), c.want) {
+			t.Errorf("%s: allowed %v, want %v and %q:\n%s", c.question, e.Allowed, c.allowed, c.want, e)
+		}
+		if err := e.Err(); err != nil || !strings.Contains(e.String(), "they agree") {
+			t.Errorf("%s: %v\n%s", c.question, err, e)
+		}
+	}
+	for _, bad := range []string{"", "write", "write ", "eat /x", "nothing /x", "/x"} {
+		if _, err := Explain(o, nil, bad); hint.Code(err) != "bad_arguments" {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if _, err := Explain(o, []string{dir + "/none"}, "read /x"); err == nil {
+		t.Error("a folder that doesn't exist counts as granted")
+	}
+	// A defect is told: the profile's text against the policy.
+	e := Explanation{}
+	e.Last.Allowed = true
+	if e.Err() == nil || strings.Contains(e.String(), "they agree") {
+		t.Error("a difference isn't told")
+	}
+}
