@@ -24,7 +24,8 @@ build: setup programs ## build both executables into build/
 
 .PHONY: programs
 programs:
-	CGO_ENABLED=$(if $(filter Darwin,$(OS)),1,0) go build -trimpath -ldflags '$(LDFLAGS)' -o build/handrail .
+	$(if $(filter Linux,$(OS)),CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o build/launcher ./sandbox/launch)
+	CGO_ENABLED=$(if $(filter Darwin,$(OS)),1,0) go build -trimpath -tags launcher -ldflags '$(LDFLAGS)' -o build/handrail .
 	go build -trimpath -tags $(TAGS) -ldflags '-s -w' -o build/handrail-ui ./app/ui
 
 .PHONY: run

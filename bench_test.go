@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -73,6 +74,68 @@ func BenchmarkBash(b *testing.B) {
 	}
 	f := p50(b, "floor", floor)
 	b.ReportMetric(float64(p50(b, "endpoint", through))/float64(f), "times-floor")
+}
+
+// BenchmarkLaunch is `true` through the launcher as it is shipped, and through `handrail launch`, beside bare bubblewrap with
+// the fewest mounts, in turns.
+func BenchmarkLaunch(b *testing.B) {
+	if runtime.GOOS != "linux" {
+		b.Skip("bubblewrap is Linux's")
+	}
+	launcher, err := filepath.Abs("build/launcher")
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := newComputer(b)
+	m := sandbox.Machine{Home: c.home, State: c.state, Workspace: filepath.Join(c.home, "work"), Temp: filepath.Join(b.TempDir(), "tmp"), Path: []string{"/usr/local/bin", "/usr/bin", "/bin"}}
+	for _, dir := range []string{m.Workspace, m.State, m.Temp} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			b.Fatal(err)
+		}
+	}
+	through := func(program string) func() {
+		m := m
+		m.Executable = program
+		place, err := sandbox.PlaceAt(m.Workspace)
+		if err != nil {
+			b.Fatal(err)
+		}
+		p := sandbox.Guarded(m).AllowWrite(place)
+		return func() {
+			process, err := sandbox.Start(p, sandbox.Command{Argv: []string{"/usr/bin/true"}, Dir: m.Workspace})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if exit, err := process.Wait(); err != nil || exit.Code != 0 {
+				b.Fatal(exit, err)
+			}
+		}
+	}
+	ways := []struct {
+		name string
+		do   func()
+	}{
+		{"bwrap", func() {
+			cmd := exec.Command("/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
+				"--new-session", "--die-with-parent", "--as-pid-1", "/usr/bin/true")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				b.Fatalf("%v: %s", err, out)
+			}
+		}},
+		{"launcher", through(launcher)},
+		{"handrail-launch", through(built)},
+	}
+	took := make([][]time.Duration, len(ways))
+	for b.Loop() {
+		for i, way := range ways {
+			took[i] = append(took[i], timed(way.do))
+		}
+	}
+	floor := p50(b, ways[0].name, took[0])
+	for i, way := range ways[1:] {
+		b.ReportMetric(float64((p50(b, way.name, took[i+1])-floor).Microseconds())/1000, way.name+"-over-ms")
+	}
+	b.ReportMetric(0, "ns/op")
 }
 
 // BenchmarkToolsList is tools/list over HTTP beside an HTTP request that is refused at the door. The requests are written out:

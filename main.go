@@ -35,6 +35,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "launch" { // inside the sandbox: before anything else
 		os.Exit(sandbox.Launch(os.Args[2:]))
 	}
+	useLauncher()
 	server.Version = version
 	var c commands
 	k := kong.Parse(&c, kong.Name("handrail"), kong.Vars{"version": version, "addr": server.DefaultAddr},

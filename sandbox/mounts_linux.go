@@ -138,6 +138,9 @@ func (v *view) tools(m Machine) {
 		}
 	}
 	for _, dir := range m.toolRoots() {
+		if _, err := os.Lstat(dir); err != nil {
+			continue // most don't exist
+		}
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil || covered(v.shown, real) || real != dir && (m.tooWide(real) || covered(m.secretPaths(), real)) {
 			continue

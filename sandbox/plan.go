@@ -3,8 +3,10 @@ package sandbox
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -58,10 +60,18 @@ type failure struct {
 	Errno int    `json:",omitempty"`
 }
 
-// send writes a report. Who reads it may be gone.
+// send writes a report. Who reads it may be gone. The usual two are written out: encoding/json takes a while to get ready, and
+// the launcher is started for each command.
 func (r report) send(to io.Writer) {
-	if text, err := json.Marshal(r); err == nil {
-		to.Write(append(text, '\n'))
+	switch {
+	case r == report{Started: true}:
+		io.WriteString(to, "{\"Started\":true}\n")
+	case r.Exit != nil && r.Failure == nil && !r.Started && !strings.ContainsAny(r.Exit.Signal, "\"\\"):
+		fmt.Fprintf(to, "{\"Exit\":{\"Code\":%d,\"Signal\":\"%s\",\"LeftRunning\":%d}}\n", r.Exit.Code, r.Exit.Signal, r.Exit.LeftRunning)
+	default:
+		if text, err := json.Marshal(r); err == nil {
+			to.Write(append(text, '\n'))
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ type Machine struct {
 	Port int
 	// Path is the person's login-shell PATH: folders of tools, also below Home, that programs may read and run.
 	Path []string
-	// Executable is Handrail itself. On Linux it is started again inside the sandbox.
+	// Executable is Handrail itself. On Linux it is started again inside the sandbox, unless UseLauncher gave a smaller program.
 	Executable string
 	// Secrets are paths that are never readable, beside the built-in list.
 	Secrets []string

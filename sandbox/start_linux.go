@@ -59,7 +59,7 @@ func start(p Policy, c Command) (*Process, error) {
 		return nil, fmt.Errorf("starting a sandbox: %w", err)
 	}
 	opened = append(opened, null)
-	self, err := os.Open(p.machine.Executable)
+	self, err := openLauncher(p.machine.Executable)
 	if err != nil {
 		return nil, &UnavailableError{What: "Handrail's own program can't be opened", Cause: err}
 	}

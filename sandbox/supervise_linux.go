@@ -196,7 +196,12 @@ func (s *supervisor) serve(listener int) error {
 			if a := s.handle(c, int(n.data.call)); !a.sent {
 				c.answer(a)
 			}
-		case unix.EINTR, unix.ENOENT: // the caller was killed before it was read
+		case unix.EINTR:
+		case unix.ENOENT: // the caller was killed before it was read, or there is no caller any more
+			poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+			if _, err := unix.Poll(poll, -1); err == nil && poll[0].Revents&unix.POLLHUP != 0 {
+				select {} // the command and all it started are gone: reap ends this process
+			}
 		default:
 			return fmt.Errorf("receiving a call: %w", errno) // which ends the sandbox
 		}
