@@ -105,6 +105,9 @@ type SnapshotOptions struct {
 	Dir string
 	// Limit is how many bytes are kept on one volume; 0 is DefaultKept.
 	Limit int64
+	// Patience is how long looking through a folder may take before each command; 0 is 2 s. Once at a session's start it may
+	// take ten times as long, and after a command five times.
+	Patience time.Duration
 	// Undo holds what edits replaced: Changes and Undo tell of both.
 	Undo *Undo
 	// Granted reports whether some session may change what lies at a path, so that no store is put there. Nil: none may.
@@ -120,6 +123,9 @@ func OpenSnapshots(o SnapshotOptions) (*Snapshots, error) {
 func openSnapshots(o SnapshotOptions, l limits, step func(string)) (*Snapshots, error) {
 	if o.Limit > 0 {
 		l.bytes = o.Limit
+	}
+	if o.Patience > 0 {
+		l.time, l.startTime, l.endTime = o.Patience, 10*o.Patience, 5*o.Patience
 	}
 	if o.Granted == nil {
 		o.Granted = func(string) bool { return false }

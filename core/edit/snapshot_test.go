@@ -54,7 +54,7 @@ func keeping(t testing.TB, files map[string]string, change func(*limits)) *kept 
 func (k *kept) open(change func(*limits)) {
 	k.t.Helper()
 	l := usual
-	l.reserve = 0
+	l.reserve, l.time, l.startTime, l.endTime = 0, time.Hour, time.Hour, time.Hour
 	if change != nil {
 		change(&l)
 	}

@@ -12,9 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/tools/txtar"
@@ -154,7 +156,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshots, err := edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(state, "snapshots"), Undo: undo})
+	snapshots, err := edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(state, "snapshots"), Undo: undo, Patience: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,13 +288,30 @@ func (w *world) play(line string) string {
 		if m := phrase.FindStringSubmatch(text.String()); m != nil {
 			w.phrase = m[1]
 		}
-		out := w.plain(strings.TrimSuffix(text.String(), "\n")) + "\n"
+		out := w.plain(strings.TrimSuffix(inOrder(text.String(), res.StructuredContent), "\n")) + "\n"
 		if res.IsError {
 			out = "error " + out
 		}
 		return strings.ReplaceAll(out, "\r", "␍") // txtar has no carriage returns
 	}
 	return ""
+}
+
+// inOrder puts the lines of a command's errors behind those of its output, where both stand in an answer: the two streams race.
+func inOrder(text string, data any) string {
+	m, _ := data.(map[string]any)
+	out, _ := m["stdout"].(string)
+	errs, _ := m["stderr"].(string)
+	if out == "" || errs == "" || m["truncated"] == true {
+		return text
+	}
+	want := strings.TrimSuffix(out, "\n") + "\n" + strings.TrimSuffix(errs, "\n") + "\n"
+	got := strings.SplitAfter(text, "\n")
+	n := min(strings.Count(want, "\n"), len(got))
+	if !slices.Equal(slices.Sorted(slices.Values(got[:n])), slices.Sorted(strings.Lines(want))) {
+		return "neither stream as it is:\n" + text
+	}
+	return want + strings.Join(got[n:], "")
 }
 
 // do changes the files behind the gate's back, or shows them.
