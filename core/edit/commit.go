@@ -31,6 +31,9 @@ type pending struct {
 	// exchanged says that tempName holds the old file.
 	exchanged bool
 	done      bool
+	// removes says that nothing is to stand there; link is the target of a link that is to be made.
+	removes bool
+	link    string
 }
 
 // entered is a folder on the way to dir; made says that it wasn't there before.
@@ -53,6 +56,8 @@ type model struct {
 	file  *os.File
 	perm  uint32
 	owner *info
+	// executable is for a new file like any other.
+	executable bool
 }
 
 // prepare writes content to a temporary file with the attributes of like. Missing folders are made. On failure nothing is
@@ -65,10 +70,8 @@ func (t *target) prepare(content []byte, like model) (p *pending, err error) {
 			p, err = nil, problem("writing", t.name, err)
 		}
 	}()
-	for _, name := range t.missing {
-		if err := p.enter(name); err != nil {
-			return p, err
-		}
+	if err := p.enterMissing(); err != nil {
+		return p, err
 	}
 	p.dir.sweep(time.Now())
 	if err := t.options.at("create"); err != nil {
@@ -76,8 +79,11 @@ func (t *target) prepare(content []byte, like model) (p *pending, err error) {
 	}
 	name := tempPrefix + rand.Text() + ".tmp"
 	perm := uint32(0o600)
-	if like == (model{}) {
+	switch like {
+	case model{}:
 		perm = 0o644
+	case model{executable: true}:
+		perm = 0o755
 	}
 	if p.temp, err = p.dir.create(name, perm); err != nil {
 		return p, err
@@ -114,6 +120,28 @@ func (t *target) prepare(content []byte, like model) (p *pending, err error) {
 	return p, nil
 }
 
+func (p *pending) enterMissing() error {
+	for _, name := range p.t.missing {
+		if err := p.enter(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removal is ready to take the file away.
+func (t *target) removal() *pending { return &pending{t: t, dir: t.dir, removes: true} }
+
+// linking is ready to make a link to target.
+func (t *target) linking(target string) (*pending, error) {
+	p := &pending{t: t, dir: t.dir, link: target}
+	if err := p.enterMissing(); err != nil {
+		p.abandon()
+		return nil, problem("linking", t.name, err)
+	}
+	return p, nil
+}
+
 // enter goes into a folder that is missing, making it.
 func (p *pending) enter(name string) error {
 	err := p.dir.mkdir(name)
@@ -146,6 +174,9 @@ func (p *pending) commit() error {
 	}
 	if err := p.checkFolder(); err != nil {
 		return err
+	}
+	if p.removes {
+		return p.commitRemoval()
 	}
 	if t.file == nil {
 		if err := p.commitNew(); err != nil {
@@ -202,6 +233,9 @@ func (p *pending) commitNew() error {
 	if err := p.t.options.at("replace"); err != nil {
 		return err
 	}
+	if p.link != "" {
+		return p.dir.symlink(p.link, p.t.base)
+	}
 	err := errors.ErrUnsupported
 	if !p.t.options.testOnlyNoExchange {
 		err = p.dir.renameNew(p.tempName, p.t.base)
@@ -214,6 +248,60 @@ func (p *pending) commitNew() error {
 	}
 	p.dir.remove(p.tempName) // else sweep does
 	return nil
+}
+
+// commitRemoval moves the file aside and looks at it there, so that no other file is removed.
+func (p *pending) commitRemoval() error {
+	t := p.t
+	if err := p.unchanged(t.base); err != nil {
+		return err
+	}
+	if err := t.options.at("replace"); err != nil {
+		return problem("removing", t.name, err)
+	}
+	aside := tempPrefix + rand.Text() + ".tmp"
+	err := errors.ErrUnsupported
+	if !t.options.testOnlyNoExchange {
+		err = p.dir.renameNew(t.base, aside)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = p.dir.rename(t.base, aside)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return stale(t.name, "it is gone")
+	}
+	if err != nil {
+		return problem("removing", t.name, err)
+	}
+	p.tempName, p.exchanged = aside, true
+	if err = p.unchanged(aside); err == nil {
+		err = t.sameContent()
+	}
+	if err != nil {
+		if back := p.takeBack(); back != nil {
+			return back
+		}
+		return err
+	}
+	p.done = true
+	return nil
+}
+
+// putBack gives a file that was moved aside its name again, if nothing has it.
+func (p *pending) putBack() error {
+	err := errors.ErrUnsupported
+	if !p.t.options.testOnlyNoExchange {
+		err = p.dir.renameNew(p.tempName, p.t.base)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		if err = p.dir.link(p.tempName, p.t.base); err == nil {
+			err = p.dir.remove(p.tempName)
+		}
+	}
+	if err == nil {
+		p.tempName = ""
+	}
+	return err
 }
 
 // unchanged reports whether the file that name stands for is the one that was read, as far as a stat can tell.
@@ -236,7 +324,7 @@ func (p *pending) unchanged(name string) error {
 // sameContent reads the file again if it was changed so shortly before it was read that a later change might not show in
 // its times.
 func (t *target) sameContent() error {
-	if time.Since(time.Unix(0, t.was.mtime)) > 3*time.Second {
+	if t.file == nil || time.Since(time.Unix(0, t.was.mtime)) > 3*time.Second {
 		return nil
 	}
 	rest, buf := t.content, make([]byte, 64<<10)
@@ -259,7 +347,7 @@ func (t *target) sameContent() error {
 // checkFolder reports whether the folder is still where it was found.
 func (p *pending) checkFolder() error {
 	t := p.t
-	again, err := find(t.root, t.name, Options{NoLinks: true}, true)
+	again, err := find(t.root, t.name, Options{NoLinks: true, ofLink: t.options.ofLink}, true)
 	if err != nil {
 		return stale(t.name, "its folder was moved or replaced")
 	}
@@ -273,7 +361,11 @@ func (p *pending) checkFolder() error {
 
 // takeBack undoes a commit that exchanged. If even that fails, the old file is kept and the error says under which name.
 func (p *pending) takeBack() error {
-	if err := p.dir.exchange(p.tempName, p.t.base); err != nil {
+	back := p.putBack
+	if !p.removes {
+		back = func() error { return p.dir.exchange(p.tempName, p.t.base) }
+	}
+	if err := back(); err != nil {
 		kept := p.t.keepAside(p.dir, p.tempName)
 		p.done, p.exchanged, p.tempName = true, false, ""
 		return problem("putting back (the old file is kept as "+kept+")", p.t.name, err)
@@ -368,6 +460,10 @@ func (d folder) sweep(now time.Time) {
 
 func (d folder) sweepOne(name string, now time.Time) {
 	st, err := d.stat(name)
+	if err == nil && st.kind == symlink && st.uid == euid() && now.Sub(time.Unix(0, st.ctime)) >= leftAlone {
+		d.remove(name)
+		return
+	}
 	if err != nil || st.kind != regular || st.uid != euid() || now.Sub(time.Unix(0, st.ctime)) < leftAlone {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,8 @@ func TestMain(m *testing.M) {
 		childLoop(dir)
 	case "limit":
 		childLimit(dir)
+	case "patch":
+		childPatch(dir)
 	}
 }
 
@@ -166,5 +169,100 @@ func TestWriteCutShort(t *testing.T) {
 	wantTree(t, dir, map[string]string{"f": "old\n"})
 	if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {
 		t.Error("a folder was left")
+	}
+}
+
+const patchedFiles = 4
+
+// childPatch applies a patch and stops at each of its steps until it is told to go on.
+func childPatch(dir string) {
+	root, err := os.OpenRoot(filepath.Join(dir, "files"))
+	if err != nil {
+		panic(err)
+	}
+	undo, err := OpenUndo(filepath.Join(dir, "undo"), 4<<20)
+	if err != nil {
+		panic(err)
+	}
+	in := bufio.NewScanner(os.Stdin)
+	o := Options{Undo: undo, testOnlyStep: func(s string) error {
+		fmt.Println(s)
+		in.Scan()
+		return nil
+	}}
+	const text = "*** Update File: a\n-1\n+ONE\n*** Delete File: b\n*** Add File: x/new\n+n\n*** Update File: m\n*** Move to: moved\n-4\n+FOUR\n"
+	if _, err := patch(root, text, o); err != nil {
+		panic(err)
+	}
+}
+
+// A process that is killed while it applies a patch, at any step, leaves each file old or new, whole, and the patch in the list
+// of what can be undone as soon as one is new: undoing it puts all of them back.
+func TestPatchKilled(t *testing.T) {
+	files := map[string]string{"a": "1\n", "b": "2\n", "m": "4\n"}
+	half, whole := 0, false
+	for steps := 1; !whole; steps++ {
+		_, dir := scratch(t, map[string]string{"files/a": "1\n", "files/b": "2\n", "files/m": "4\n"})
+		cmd := child(t, "patch", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for range steps {
+			if !lines.Scan() {
+				whole = true
+				break
+			}
+			fmt.Fprintln(in)
+		}
+		if !whole {
+			lines.Scan() // it stands at the next step, or has ended
+		}
+		cmd.Process.Signal(syscall.SIGKILL)
+		cmd.Wait()
+		got := tree(t, filepath.Join(dir, "files"))
+		for name := range got {
+			if ours(name) || ours(filepath.Base(name)) {
+				delete(got, name)
+			}
+		}
+		undo := openUndo(t, filepath.Join(dir, "undo"), 4<<20)
+		s, err := OpenSnapshots(SnapshotOptions{Dir: filepath.Join(dir, "snapshots"), Undo: undo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := s.Changes()
+		if maps.Equal(got, files) {
+			s.Close()
+			continue
+		}
+		half++
+		if len(list) != 1 {
+			t.Fatalf("after %d steps: %q, and %d changes can be undone", steps, got, len(list))
+		}
+		if _, err := s.Undo(list[0].ID, false); err != nil {
+			t.Fatalf("after %d steps: %v", steps, err)
+		}
+		s.Close()
+		got = tree(t, filepath.Join(dir, "files"))
+		for name := range got {
+			if ours(filepath.Base(name)) {
+				delete(got, name)
+			}
+		}
+		if !maps.Equal(got, files) {
+			t.Errorf("after %d steps and an undo: %q", steps, got)
+		}
+	}
+	if half < patchedFiles {
+		t.Errorf("only %d kills met the patch in the middle", half)
 	}
 }

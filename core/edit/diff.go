@@ -3,6 +3,8 @@ package edit
 import (
 	"bytes"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,29 +37,48 @@ func describe(before, after []byte, regions []region) Result {
 	a, b := newBody(before, ""), newBody(after, "")
 	r := Result{LineEnds: b.lineEnds()}
 	var kept []change
-	var g region
-	aLine, bLine := 0, 0
-	for i := 0; i < len(regions); {
-		lastA, lastB := g.a1, g.b1
-		g, i = wholeLines(a, b, regions, i, lastA)
-		aLine += a.ends(lastA, g.a0)
-		bLine += b.ends(lastB, g.b0)
-		for _, c := range changes(a, b, g) {
-			c.aLine, c.bLine = c.aLine+aLine, c.bLine+bLine
-			r.Removed += c.removed
-			r.Added += c.added
-			if len(r.Lines) < MaxRanges {
-				r.Lines = append(r.Lines, Range{c.bLine + 1, c.bLine + max(c.added, 1)})
-			}
-			if len(kept) <= changesKept {
-				kept = append(kept, c)
-			}
+	for c := range allChanges(a, b, regions) {
+		r.Removed += c.removed
+		r.Added += c.added
+		if len(r.Lines) < MaxRanges {
+			r.Lines = append(r.Lines, Range{c.bLine + 1, c.bLine + max(c.added, 1)})
 		}
-		aLine += a.ends(g.a0, g.a1)
-		bLine += b.ends(g.b0, g.b1)
+		if len(kept) <= changesKept {
+			kept = append(kept, c)
+		}
 	}
 	r.Diff, r.DiffCut = unified(a, b, kept)
 	return r
+}
+
+// wholeDiff is a unified diff without a heading that leaves nothing out, valid UTF-8.
+func wholeDiff(before, after []byte, regions []region) string {
+	a, b := newBody(before, ""), newBody(after, "")
+	d := diffText{whole: true}
+	d.changes(a, b, slices.Collect(allChanges(a, b, regions)))
+	return d.String()
+}
+
+// allChanges gives what changed, in order.
+func allChanges(a, b body, regions []region) iter.Seq[change] {
+	return func(yield func(change) bool) {
+		var g region
+		aLine, bLine := 0, 0
+		for i := 0; i < len(regions); {
+			lastA, lastB := g.a1, g.b1
+			g, i = wholeLines(a, b, regions, i, lastA)
+			aLine += a.ends(lastA, g.a0)
+			bLine += b.ends(lastB, g.b0)
+			for _, c := range changes(a, b, g) {
+				c.aLine, c.bLine = c.aLine+aLine, c.bLine+bLine
+				if !yield(c) {
+					return
+				}
+			}
+			aLine += a.ends(g.a0, g.a1)
+			bLine += b.ends(g.b0, g.b1)
+		}
+	}
 }
 
 // wholeLines grows regions[i] to whole lines, joined with the regions that it then touches. It gives the first region
@@ -155,16 +176,24 @@ func (t body) height(start, end int) int {
 // unified writes the changes as a unified diff without a heading.
 func unified(a, b body, list []change) (diff string, cut bool) {
 	var d diffText
+	d.changes(a, b, list)
+	if d.full || d.cut {
+		d.WriteString("… the diff is cut here\n")
+	}
+	return d.String(), d.full || d.cut
+}
+
+func (d *diffText) changes(a, b body, list []change) {
 	for i := 0; i < len(list) && !d.full; {
 		first := list[i]
-		if i == changesKept {
+		if i == changesKept && !d.whole {
 			d.cut = true
 			break
 		}
 		start, lead := a.stepBack(first.a0, around)
 		end, trail := a.stepOn(first.a1, around)
 		last, j := first, i+1
-		for ; j < len(list) && j < changesKept; j++ {
+		for ; j < len(list) && (j < changesKept || d.whole); j++ {
 			if list[j].aLine > last.aLine+last.removed+2*around {
 				break
 			}
@@ -184,10 +213,6 @@ func unified(a, b body, list []change) (diff string, cut bool) {
 		}
 		d.side(' ', a, at, end, 0)
 	}
-	if d.full || d.cut {
-		d.WriteString("… the diff is cut here\n")
-	}
-	return d.String(), d.full || d.cut
 }
 
 // extent is a range of lines as a diff has it; from and to are counted from 0.
@@ -224,15 +249,16 @@ func (t body) stepOn(i, n int) (at, lines int) {
 	return i, lines
 }
 
-// diffText is a diff that stops growing when it is full.
+// diffText is a diff that stops growing when it is full. One that is whole has all of it.
 type diffText struct {
 	strings.Builder
 	full, cut bool
+	whole     bool
 }
 
 func (d *diffText) line(s string) {
 	const left = 64 // for the mark that it is cut
-	if d.full = d.full || d.Len()+len(s)+1 > MaxDiff-left; !d.full {
+	if d.full = !d.whole && (d.full || d.Len()+len(s)+1 > MaxDiff-left); !d.full {
 		d.WriteString(s)
 		d.WriteByte('\n')
 	}
@@ -241,14 +267,18 @@ func (d *diffText) line(s string) {
 // side writes the lines from start to end. The first is shown around column col, counted in bytes, if it is long.
 func (d *diffText) side(mark byte, t body, start, end, col int) {
 	for n := 0; start < end && !d.full; n++ {
-		if n == sideLines {
+		if n == sideLines && !d.whole {
 			d.cut = true
 			d.line(fmt.Sprintf("%c… %s more", mark, plural(t.height(start, end), "line")))
 			return
 		}
 		at, w := t.next(start)
 		line := t.b[start:min(at, end)]
-		d.line(string(mark) + visible(line, col))
+		if d.whole {
+			d.line(string(mark) + strings.ToValidUTF8(string(line), "\uFFFD"))
+		} else {
+			d.line(string(mark) + visible(line, col))
+		}
 		if w == 0 {
 			d.line(`\ No newline at end of file`)
 		}

@@ -14,6 +14,8 @@
 // error is stale). A process that is killed, a full disk or a folder turned read-only leave the old file as it was.
 // Edits of one file in this process wait for each other. What was replaced can be kept in an [Undo].
 //
+// A [Patch] changes several files, all or none of them.
+//
 // Every error is a [hint.Hint]. Codes besides those of [Apply]: not_found, bad_path, outside, is_link_outside, is_link,
 // link_loop (the name); exists, hard_link, not_regular, not_a_folder, read_only, denied, no_space, stale, no_undo,
 // rollback_failed (the file); unsupported, failed (the system).
@@ -47,7 +49,11 @@ type Options struct {
 	// By is written down with what is kept.
 	By By
 
+	// Digest is that of a dry run of [ApplyPatch]: if the patch would do anything else now, nothing is done (stale).
+	Digest string
+
 	undoOf             string
+	ofLink             bool // a link is what is meant, not what it leads to
 	testOnlyStep       func(step string) error
 	testOnlyNoExchange bool
 }
@@ -211,7 +217,7 @@ func (t *target) put(r Result, like model) (Result, error) {
 		return t.complete(r), nil
 	}
 	defer p.abandon()
-	forget, err := t.keep(&r)
+	forget, err := t.keep(&r, p.dir, member{})
 	if err != nil {
 		return Result{}, err
 	}

@@ -417,7 +417,7 @@ func TestFailure(t *testing.T) {
 	}
 	for _, step := range []string{"create", "write", "sync", "compare", "replace"} {
 		for cause, code := range codes {
-			root, dir := scratch(t, map[string]string{"f": "old\n", "state/": ""})
+			root, dir := scratch(t, map[string]string{"f": "old\n", "f2": "2\n", "state/": ""})
 			undo := openUndo(t, filepath.Join(dir, "state", "undo"), 1<<20)
 			o := Options{Undo: undo, Overwrite: true, testOnlyStep: func(s string) error {
 				if s == step {
@@ -431,7 +431,7 @@ func TestFailure(t *testing.T) {
 				"create":    func() error { _, err := Write(root, "a/b/new", "new", o); return err },
 				"copy":      func() error { _, err := EditCopy(root, "f", str("old", "new"), o); return err },
 				"all": func() error {
-					_, err := WriteAll(root, []File{{Name: "new", Content: "x"}, {Name: "f", Hunks: str("old", "new")}}, o)
+					_, err := patch(root, "*** Add File: new\n+x\n*** Update File: f\n-old\n+new\n*** Delete File: f2\n", o)
 					return err
 				},
 			} {
@@ -439,7 +439,7 @@ func TestFailure(t *testing.T) {
 				if hint.Code(err) != code || !errors.Is(err, cause) {
 					t.Errorf("%s, %v at %s: %v", what, cause, step, err)
 				}
-				wantTree(t, dir, map[string]string{"f": "old\n"})
+				wantTree(t, dir, map[string]string{"f": "old\n", "f2": "2\n"})
 				if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {
 					t.Errorf("%s, %v at %s left a folder", what, cause, step)
 				}

@@ -52,7 +52,7 @@ func find(root *os.Root, name string, o Options, create bool) (*place, error) {
 	if err != nil {
 		return nil, problem("opening", ".", err)
 	}
-	w := walk{root: root, name: name, stack: []folder{top}, noLinks: o.NoLinks}
+	w := walk{root: root, name: name, stack: []folder{top}, noLinks: o.NoLinks, ofLink: o.ofLink}
 	defer w.close()
 	w.push(name)
 	for len(w.rest) > 0 {
@@ -86,6 +86,7 @@ type walk struct {
 	root    *os.Root
 	name    string
 	noLinks bool
+	ofLink  bool // a link that the name ends in is what is meant
 	stack   []folder
 	done    []string
 	rest    []string
@@ -156,6 +157,9 @@ func (w *walk) step(create bool) error {
 		return w.absent(e, err)
 	case err != nil:
 		return problem("opening", w.path(e), err)
+	case st.kind == symlink && w.ofLink && len(w.rest) == 0:
+		w.last = &place{base: e, exists: true, info: st}
+		return nil
 	case st.kind == symlink:
 		return w.follow(e)
 	case st.kind == directory:

@@ -176,9 +176,7 @@ func (s *Snapshots) Changes() []Change {
 	}
 	s.mu.Unlock()
 	if s.undo != nil {
-		for _, e := range s.undo.List() {
-			list = append(list, e.change())
-		}
+		list = append(list, s.undo.changes()...)
 	}
 	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(b.ID, a.ID) })
 	return list

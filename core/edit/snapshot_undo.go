@@ -52,7 +52,7 @@ func (s *Snapshots) Undo(id string, rest bool) (Undone, error) {
 	i := slices.IndexFunc(s.changes, func(h *held) bool { return h.ID == id })
 	if i < 0 {
 		s.mu.Unlock()
-		return s.undoEdit(id)
+		return s.undoEdit(id, rest)
 	}
 	h := s.changes[i]
 	if h.busy {
@@ -87,10 +87,13 @@ func (s *Snapshots) Undo(id string, rest bool) (Undone, error) {
 	return t.undo(c, st, rest)
 }
 
-// undoEdit undoes an edit.
-func (s *Snapshots) undoEdit(id string) (Undone, error) {
+// undoEdit undoes an edit or a patch.
+func (s *Snapshots) undoEdit(id string, rest bool) (Undone, error) {
 	if s.undo == nil {
 		return Undone{}, errNoChange
+	}
+	if entries := s.undo.group(id); len(entries) > 0 {
+		return s.undo.restoreGroup(id, entries, rest)
 	}
 	e, f, err := s.undo.open(id)
 	if err != nil {
@@ -107,7 +110,7 @@ func (s *Snapshots) undoEdit(id string) (Undone, error) {
 		return Undone{Left: []Refusal{{path.Join(e.Folder, e.Name), hint.Of(err).What}}}, err
 	}
 	back := e.change()
-	back.Files[0].How = map[How]How{Created: Deleted, Changed: Changed, Deleted: Created}[back.Files[0].How]
+	back.Files[0].How = undoneHow[back.Files[0].How]
 	return Undone{ID: r.UndoID, Files: back.Files, Notes: r.Notes}, nil
 }
 

@@ -21,6 +21,7 @@ type target struct {
 	root    *os.Root
 	options Options
 	file    *os.File      // nil if it doesn't exist
+	link    string        // where a link leads that is meant itself; file is nil then
 	was     info          // of file, when it was read
 	content []byte        // what was read
 	oldHash func() string // of content
@@ -79,6 +80,13 @@ func (t *target) open() error {
 		return problem("opening", t.name, err)
 	}
 	t.exists = true
+	if st.kind == symlink && t.options.ofLink {
+		t.was = st
+		if t.link, err = t.dir.readlink(t.base); err != nil {
+			return problem("reading the link", t.name, err)
+		}
+		return nil
+	}
 	if t.file, t.was, err = t.dir.openRegular(t.base, t.name, st); err != nil {
 		return err
 	}
@@ -124,13 +132,19 @@ func notRegular(name string, k kind) error {
 
 // changeable refuses a file that can't be replaced without losing something.
 func (t *target) changeable() error {
-	switch {
-	case t.kept:
-		return nil
-	case t.was.links > 1:
+	if t.was.links > 1 && !t.kept {
 		return hint.New("hard_link", shown(t.name)+" has other names (hard links)").
 			Because("a safe write would part it from them").
 			Then("the person can copy the file first; a command in a granted folder can write to it in place")
+	}
+	return t.removable()
+}
+
+// removable refuses a file that somebody protected.
+func (t *target) removable() error {
+	switch {
+	case t.kept:
+		return nil
 	case t.was.perm&0o222 == 0:
 		return hint.New("read_only", shown(t.name)+" is write-protected").Then("ask the person before changing its mode")
 	}

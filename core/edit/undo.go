@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,9 +41,26 @@ type Entry struct {
 	// By says who made the change; UndoOf names the entry that it undid.
 	By     By     `json:"by,omitzero"`
 	UndoOf string `json:"undo_of,omitempty"`
-	// Mode is the old file's permission bits; Size how many bytes were kept.
-	Mode uint32 `json:"mode"`
-	Size int64  `json:"size"`
+	// Mode is the old file's permission bits, NewMode the new one's where they were changed; Size how many bytes were kept.
+	Mode    uint32 `json:"mode"`
+	NewMode uint32 `json:"new_mode,omitempty"`
+	Size    int64  `json:"size"`
+	// Link is where a link led that was removed, or was made by undoing that. The hashes are then of it.
+	Link string `json:"link,omitempty"`
+	// Group names the entries of one patch, Of says how many they are; "" for the change of one file. From is the old path of
+	// a file that was renamed.
+	Group string `json:"group,omitempty"`
+	Of    int    `json:"of,omitempty"`
+	From  string `json:"from,omitempty"`
+}
+
+// member is the place of a change in a group of changes.
+type member struct {
+	group   string
+	n, of   int
+	newMode uint32
+	from    string
+	link    string
 }
 
 const (
@@ -83,17 +99,24 @@ func OpenUndo(dir string, limit int64) (*Undo, error) {
 // Close lets the folder go. Nothing is kept or restored after it.
 func (u *Undo) Close() error { return u.dir.Close() }
 
-// keep stores what r is about to replace. forget takes it out again.
-func (t *target) keep(r *Result) (forget func(), err error) {
+// keep stores what r is about to replace in the folder dir. forget takes it out again.
+func (t *target) keep(r *Result, dir folder, m member) (forget func(), err error) {
 	u := t.options.Undo
 	if u == nil {
 		return func() {}, nil
 	}
+	in, err := statFile(dir.File)
+	if err != nil {
+		return nil, problem("keeping the old text of", t.name, err)
+	}
 	now := time.Now().UTC()
 	e := Entry{
-		ID: now.Format("20060102T150405.000000000") + "-" + strings.ToLower(rand.Text()[:8]), Time: now,
-		Folder: t.root.Name(), Name: t.name, Device: t.parent.device, Inode: t.parent.inode,
-		OldHash: r.OldHash, NewHash: r.Hash, By: t.options.By, UndoOf: t.options.undoOf, Mode: t.was.perm, Size: int64(len(t.content)),
+		ID: entryID(now), Time: now, Folder: t.root.Name(), Name: t.name, Device: in.id.device, Inode: in.id.inode,
+		OldHash: r.OldHash, NewHash: r.Hash, By: t.options.By, UndoOf: t.options.undoOf, Mode: t.was.perm, NewMode: m.newMode, Size: int64(len(t.content)),
+		Link: cmp.Or(t.link, m.link), Group: m.group, Of: m.of, From: m.from,
+	}
+	if m.group != "" {
+		e.ID = fmt.Sprintf("%s.%03d", m.group, m.n)
 	}
 	if err := u.add(e, t.file, t.content); err != nil {
 		return nil, problem("keeping the old text of", t.name, err)
@@ -102,13 +125,28 @@ func (t *target) keep(r *Result) (forget func(), err error) {
 	return func() { u.dir.remove(e.ID + undoSuffix) }, nil
 }
 
+func entryID(now time.Time) string {
+	return now.Format("20060102T150405.000000000") + "-" + strings.ToLower(rand.Text()[:8])
+}
+
+// groupOf gives the ID of the change that an entry's ID or file name belongs to.
+func groupOf(id string) string {
+	id = strings.TrimSuffix(id, undoSuffix)
+	if at := strings.LastIndexByte(id, '-'); at >= 0 {
+		if dot := strings.IndexByte(id[at:], '.'); dot >= 0 {
+			return id[:at+dot]
+		}
+	}
+	return id
+}
+
 func (u *Undo) add(e Entry, file *os.File, content []byte) error {
-	if e.Size > u.limit {
-		return hint.New("no_undo", fmt.Sprintf("%d MB are more than can be kept for undo", e.Size>>20)).Then("nothing was written")
+	if err := u.fits(e.Size); err != nil {
+		return err
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.drop(e.Size)
+	u.drop(e.Size, groupOf(e.ID))
 	name := e.ID + undoSuffix
 	f, err := u.copy(name, file, content)
 	if err != nil {
@@ -150,14 +188,28 @@ func (u *Undo) copy(name string, file *os.File, content []byte) (*os.File, error
 	return f, nil
 }
 
-// drop removes the oldest entries until there is room for one more.
-func (u *Undo) drop(size int64) {
+// fits refuses what can't be kept even if all else is dropped.
+func (u *Undo) fits(size int64) error {
+	if size > u.limit {
+		return hint.New("no_undo", fmt.Sprintf("%d MB are more than can be kept for undo", size>>20)).Then("nothing was written")
+	}
+	return nil
+}
+
+// drop removes the oldest changes, each as a whole, until there is room for one more entry. The change that it belongs to stays.
+func (u *Undo) drop(size int64, stays string) {
 	names, sizes := u.files()
 	total := size
 	for _, n := range sizes {
 		total += n
 	}
-	for i := 0; i < len(names) && (total > u.limit || len(names)-i >= mostEntries); i++ {
+	dropped := ""
+	for i := 0; i < len(names); i++ {
+		group := groupOf(names[i])
+		if group != dropped && total <= u.limit && len(names)-i < mostEntries || group == stays {
+			break
+		}
+		dropped = group
 		if u.dir.remove(names[i]) == nil {
 			total -= sizes[i]
 		}
@@ -305,40 +357,21 @@ func (u *Undo) Restore(root *os.Root, id string) (Result, error) {
 	return t.replace(r)
 }
 
-// delete takes the file away, keeping its content for undo. It is moved aside first and looked at there, so that no other
-// file is deleted.
+// delete takes the file away, keeping its content for undo.
 func (t *target) delete() (Result, error) {
 	r := Result{OldHash: t.oldHash(), Name: t.name, Notes: t.notes}
-	forget, err := t.keep(&r)
+	p := t.removal()
+	defer p.abandon()
+	forget, err := t.keep(&r, p.dir, member{})
 	if err != nil {
 		return Result{}, err
 	}
-	aside := tempPrefix + rand.Text() + ".tmp"
-	err = t.dir.renameNew(t.base, aside)
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = t.dir.rename(t.base, aside)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = stale(t.name, "it is gone")
-	}
-	if err == nil {
-		p := pending{t: t, dir: t.dir}
-		if err = p.unchanged(aside); err == nil {
-			err = t.sameContent()
-		}
-		if err != nil {
-			if back := t.dir.link(aside, t.base); back != nil {
-				return Result{}, problem("putting back (it is kept as "+t.keepAside(t.dir, aside)+")", t.name, back)
-			}
-		}
-		err = errors.Join(err, t.dir.remove(aside))
-	}
-	if err != nil {
+	if err := p.commit(); err != nil {
 		forget()
-		return Result{}, problem("removing", t.name, err)
+		return Result{}, err
 	}
-	if t.dir.flush() != nil {
-		r.Notes = append(r.Notes, "the folder could not be written to the disk: after a power cut the file may be back")
+	if note := p.finish(); note != "" {
+		r.Notes = append(r.Notes, note)
 	}
 	return r, nil
 }
