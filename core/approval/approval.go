@@ -36,6 +36,9 @@ const (
 	GitPush    Kind = "git_push"    // send commits to a branch on Host
 )
 
+// Once says that an answer allows one call; that of another kind holds for the session.
+func (k Kind) Once() bool { return k == Protected || k == GitPush }
+
 // Request is a question. Every field is shown, or is part of what is shown, so every field is bound by the answer.
 type Request struct {
 	Kind    Kind            `json:"kind"`

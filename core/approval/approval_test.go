@@ -192,6 +192,60 @@ func TestQueueAnswersLater(t *testing.T) {
 	})
 }
 
+// A call that comes back while its question is still shown fetches the answer; nothing is left for a later one.
+func TestQueueAnswersOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker()
+		q := NewQueue(a, nil)
+		ask := func() Answer { return q.Ask(t.Context(), nil, t.Context(), "k", request(), 45*time.Second) }
+		if got := ask(); got.Pending == "" {
+			t.Fatalf("%+v", got)
+		}
+		time.AfterFunc(time.Second, func() { a.answers <- yes })
+		if got := ask(); got.Decision.Covers(request()) != nil {
+			t.Fatalf("coming back: %+v", got)
+		}
+		a.answers <- no
+		if got := ask(); got.Decision.Covers(request()) == nil {
+			t.Error("an answer was used by a call that came after those that waited for it")
+		}
+		if len(a.shown) != 2 {
+			t.Errorf("asked %d times, not 2", len(a.shown))
+		}
+	})
+}
+
+// An answer that allows one call isn't shared by those that wait for it.
+func TestQueueOnce(t *testing.T) {
+	for _, k := range []Kind{Protected, GitPush} {
+		t.Run(string(k), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAsker()
+				q := NewQueue(a, nil)
+				r := request()
+				r.Kind = k
+				got := make(chan Answer, 3)
+				for range cap(got) {
+					go func() { got <- q.Ask(t.Context(), nil, t.Context(), "k", r, 45*time.Second) }()
+				}
+				synctest.Wait()
+				a.answers <- yes
+				allowed := 0
+				for range cap(got) {
+					if d := (<-got).Decision; d.Covers(r) == nil {
+						allowed++
+					} else if d.Verdict != Withdrawn {
+						t.Errorf("%v", d.Verdict)
+					}
+				}
+				if allowed != 1 || len(a.shown) != 1 {
+					t.Errorf("%d questions allowed %d calls", len(a.shown), allowed)
+				}
+			})
+		})
+	}
+}
+
 func TestQueueWithdraws(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -36,8 +36,9 @@ type pending struct {
 	ctx      context.Context
 	done     chan struct{}
 	decision Decision
-	callers  int // wait now
-	left     int // stopped waiting and were told to come back for the answer
+	callers  int  // wait now
+	left     int  // stopped waiting and were told to come back for the answer
+	used     bool // the answer allowed, and a caller has it
 }
 
 // Answer is what Ask gives: a decision, or the id of a question that still waits.
@@ -53,8 +54,9 @@ type Answer struct {
 // thing, such as a session and a folder; it holds the session's ID, so that no session gets another's answer.
 //
 // It returns when there is a decision, or after wait with Pending set: the question goes on, and the next Ask with the
-// same key gets its answer. An answer is handed out once. When ctx or gone ends while this was the only caller, the
-// question is withdrawn.
+// same key gets its answer. An answer is handed out once to each that waits or was told to come back; one that allows a
+// single call ([Kind.Once]) to the first of them alone. When ctx or gone ends while this was the only caller, the question
+// is withdrawn.
 func (q *Queue) Ask(ctx context.Context, gone <-chan struct{}, session context.Context, key string, r Request, wait time.Duration) Answer {
 	if q == nil || q.asker == nil {
 		return Answer{Decision: Refuse(CouldNotShow, "", "no one can be asked"), Request: r}
@@ -90,6 +92,7 @@ func (q *Queue) join(session context.Context, key string, r Request) (p *pending
 	for _, p := range q.waiting {
 		if p.key == key {
 			p.callers++
+			p.left = max(0, p.left-1) // the caller that was told to come back, as far as can be told
 			return p, false
 		}
 		if p.request.Who.ID == r.Who.ID {
@@ -129,7 +132,14 @@ func (q *Queue) take(p *pending) Answer {
 	if p.callers <= 0 && p.left <= 0 && q.decided[p.key] == p {
 		delete(q.decided, p.key)
 	}
-	return Answer{Decision: p.decision, Request: p.request}
+	d := p.decision
+	if d.Verdict == Allowed && p.request.Kind.Once() {
+		if p.used {
+			d = Refuse(Withdrawn, d.Surface, "the person allowed one call, and another one has used that")
+		}
+		p.used = true
+	}
+	return Answer{Decision: d, Request: p.request}
 }
 
 func (q *Queue) leave(p *pending, withdraw bool) {

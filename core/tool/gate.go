@@ -1,8 +1,10 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -12,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"handrail/core/approval"
@@ -44,6 +47,8 @@ type Gate struct {
 	Paused  func() bool
 	Log     *slog.Logger
 
+	making sync.Mutex // held while a folder that the person allowed is made and granted
+
 	mu      sync.Mutex
 	watched map[string]*watched // by job
 	telling sync.WaitGroup
@@ -68,12 +73,17 @@ type Call struct {
 	Began   time.Time
 	gone    <-chan struct{}
 	notify  func(progress float64, message string)
+	// same is equal for calls of one tool with the same arguments: such a call is the one that comes back for its answer.
+	same [sha256.Size]byte
 	// runsLater are files that the call made or changed and that something else runs later, for the record of its result.
 	runsLater []string
 }
 
 func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *Call {
 	c := &Call{ID: rand.Text()[:12], Session: client.FromContext(ctx), Tool: t, Began: time.Now(), gone: client.Gone(ctx)}
+	args := jsontext.Value(bytes.Clone(req.Params.Arguments))
+	_ = args.Canonicalize() // else they are no JSON, and the call fails
+	c.same = sha256.Sum256(append([]byte(t.Name+"\x00"), args...))
 	if token := req.Params.GetProgressToken(); token != nil && req.Session != nil {
 		c.notify = func(progress float64, message string) {
 			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: progress, Message: message})
@@ -195,6 +205,9 @@ func (g *Gate) pass(ctx context.Context, c *Call, p plan) (answer, error) {
 			by = append(by, allowed)
 		}
 	}
+	if err := g.open(c); err != nil { // the person may have paused while they were asked
+		return answer{}, g.refused(c, p, err)
+	}
 	if err := g.record(c, audit.Intent, p, strings.Join(by, ", "), "", ""); err != nil {
 		return answer{}, err
 	}
@@ -308,7 +321,7 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 	switch e.kind {
 	case read:
 		d := now.Decide(sandbox.Read, p.real)
-		if d.Allowed {
+		if d.Allowed && !g.swapped(s, p) {
 			return readHere, "", nil
 		}
 		if d := now.AllowRead(unit).Decide(sandbox.Read, p.real); !d.Allowed {
@@ -322,7 +335,7 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 			}
 		}
 		d := now.Decide(op, p.real)
-		if d.Allowed {
+		if d.Allowed && !g.swapped(s, p) {
 			return writeHere, "", nil
 		}
 		wider := now.AllowRead(unit).AllowWrite(unit).Decide(op, p.real)
@@ -355,6 +368,13 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 func (g *Gate) covers(s *client.Session, right grant.Right, p *place) bool {
 	h, ok := g.Grants.Covers(s.ID, right, p.real)
 	return ok && (h.Folder != p.unit.Folder || h.ID == p.unitID)
+}
+
+// swapped says that the folder which the place has open is another than the one that a grant names by the same path: it
+// stood there for a moment.
+func (g *Gate) swapped(s *client.Session, p *place) bool {
+	h, ok := g.Grants.Covers(s.ID, grant.Look, p.real)
+	return ok && h.Folder == p.unit.Folder && h.ID != p.unitID
 }
 
 // judge decides on one effect and asks where the table says so. by names what allowed it, for the log.
@@ -428,8 +448,8 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 	}
 	key := strings.Join([]string{c.Session.ID, string(r.Kind), r.Folder}, "\x00")
 	switch cl {
-	case protected:
-		key += "\x00" + r.Path
+	case protected: // a call with other content is another question
+		key += "\x00" + r.Path + "\x00" + string(c.same[:])
 	case network, pushing: // another host, or another commit, is another question
 		key += fmt.Sprintf("\x00%x", r.Digest())
 	}
@@ -452,7 +472,7 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 		return "", unanswered(a.Decision, r)
 	}
 	if !same(a.Request, r) {
-		return "", hint.New("changed", fmt.Sprintf("%q is no longer the folder that the person allowed", r.Folder)).Then("make the call again: they will be asked again")
+		return "", changedSince(r)
 	}
 	return g.grant(c, e, r, right, a.Decision)
 }
@@ -460,6 +480,10 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 // asked is a question in one line, for the log.
 func asked(r approval.Request) string {
 	return strings.Join(strings.Fields(strings.Join([]string{string(r.Kind), r.Address, r.Branch, r.Commit}, " ")), " ")
+}
+
+func changedSince(r approval.Request) error {
+	return hint.New("changed", fmt.Sprintf("%q is no longer the folder that the person allowed", r.Folder)).Then("make the call again: they will be asked again")
 }
 
 // same says whether two requests ask for the same right on the same folder.
@@ -481,8 +505,14 @@ func (g *Gate) grant(c *Call, e effect, r approval.Request, right grant.Right, d
 		return d.Surface + " for " + r.Host, nil
 	}
 	if r.Makes {
-		if err := e.place.makeUnit(); err != nil {
+		g.making.Lock()
+		defer g.making.Unlock()
+		made, err := e.place.makeUnit()
+		if err != nil {
 			return "", notThere(e.place.given, err)
+		}
+		if !made && !g.covers(c.Session, right, e.place) { // made by whom? What is in it was not in the question
+			return "", changedSince(r)
 		}
 	}
 	g.Grants.Add(c.Session.ID, grant.Grant{Right: right, Folder: e.place.unit.Folder, ID: e.place.unitID, File: e.place.unit.File})
@@ -582,7 +612,11 @@ func count(folder string) (files int, bytes int64, more bool) {
 		return 0, 0, true
 	}
 	defer root.Close()
+	entries := 0
 	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if entries++; entries%256 == 0 && time.Now().After(deadline) {
+			return fs.SkipAll
+		}
 		if err != nil || d.IsDir() {
 			return nil
 		}
@@ -590,7 +624,7 @@ func count(folder string) (files int, bytes int64, more bool) {
 		if info, err := d.Info(); err == nil {
 			bytes += info.Size()
 		}
-		if files >= countFiles || files%256 == 0 && time.Now().After(deadline) {
+		if files >= countFiles {
 			return fs.SkipAll
 		}
 		return nil

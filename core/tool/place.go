@@ -124,13 +124,14 @@ func (p *place) enter(element string) error {
 	return nil
 }
 
-// makeUnit makes the unit's folder, which is missing, in the workspace, and goes into it.
-func (p *place) makeUnit() error {
-	element := filepath.Base(p.unit.Folder)
-	if err := p.dir.Mkdir(element, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+// makeUnit makes the unit's folder, which is missing, in the workspace, and goes into it. made is false when another did
+// that meanwhile.
+func (p *place) makeUnit() (made bool, err error) {
+	err = p.dir.Mkdir(filepath.Base(p.unit.Folder), 0o755)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return false, err
 	}
-	return p.enterUnit(filepath.Dir(p.unit.Folder))
+	return err == nil, p.enterUnit(filepath.Dir(p.unit.Folder))
 }
 
 // twin gives the name that a path in the workspace has on disk where it differs only in Unicode normalisation or in the

@@ -1,0 +1,147 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"handrail/core/approval"
+	"handrail/core/client"
+	"handrail/core/grant"
+)
+
+// answers is a person to whom something happens while they are asked.
+type answers func(approval.Request) approval.Decision
+
+func (f answers) Ask(_ context.Context, r approval.Request) approval.Decision { return f(r) }
+
+// An answer about a protected file is for one call: what another call would write there is another question.
+func TestProtectedIsAskedForEachCall(t *testing.T) {
+	w := newWorld(t, true)
+	w.put("w/proj/a.txt", []byte("one\n"))
+	started := make(chan struct{})
+	questions := 0
+	w.gate.Queue = approval.NewQueue(answers(func(r approval.Request) approval.Decision {
+		if questions++; questions > 1 {
+			return approval.Refuse(approval.Refused, "dialog", "")
+		}
+		<-started
+		return approval.Allow(r, "dialog")
+	}), nil)
+	w.connect()
+	write := func(content string) (answer chan string) {
+		answer = make(chan string, 1)
+		already := len(w.gate.Queue.Waiting())
+		go func() {
+			answer <- w.play(fmt.Sprintf(`{"write_file": {"path": "proj/.mcp.json", "content": %q}}`, content))
+		}()
+		for deadline := time.Now().Add(10 * time.Second); len(w.gate.Queue.Waiting()) == already; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: no question of its own", content)
+			}
+		}
+		return answer
+	}
+	first, second := write("{}"), write(`{"evil": 1}`)
+	close(started)
+	if text := <-first; strings.Contains(text, "error") {
+		t.Errorf("the call that was allowed: %s", text)
+	}
+	if text := <-second; !strings.Contains(text, "[refused]") {
+		t.Errorf("the call that was refused: %s", text)
+	}
+	if text := w.do([]string{"cat", "w/proj/.mcp.json"}); text != "{}\n" {
+		t.Errorf("the file holds %q", text)
+	}
+	w.close()
+}
+
+// The question says that a folder will be made. One that another makes meanwhile is another folder, with who knows what
+// in it.
+func TestFolderAppearsWhileAsked(t *testing.T) {
+	w := newWorld(t, true)
+	w.gate.Queue = approval.NewQueue(answers(func(r approval.Request) approval.Decision {
+		if r.Makes {
+			w.put("w/new/private.txt", []byte("one\n"))
+		}
+		return approval.Allow(r, "dialog")
+	}), nil)
+	if text := w.play(`{"write_file": {"path": "new/a.txt", "content": "x"}}`); !strings.Contains(text, "[changed]") {
+		t.Errorf("a folder that was not in the question: %s", text)
+	}
+	if text := w.play(`{"edit": {"path": "new/private.txt", "old_string": "one", "new_string": "two"}}`); strings.Contains(text, "error") {
+		t.Errorf("asked again, for the folder as it is: %s", text)
+	}
+	w.close()
+}
+
+// A grant is on a folder, not on its path: one that stood there for a moment, while the call opened it, isn't granted.
+func TestFolderSwappedForAMoment(t *testing.T) {
+	w := newWorld(t, true)
+	for _, f := range []string{"w/proj/a.txt", "w/other/a.txt", "h/docs/a.txt", "h/private/a.txt"} {
+		w.put(f, []byte("one\n"))
+	}
+	s := w.sessions.Connect(client.Identity{ID: "stdio:x"}, client.Ask)
+	give := func(folder string, right grant.Right) {
+		w.gate.Grants.Add(s.ID, grant.Grant{Right: right, Folder: w.path(folder), ID: idOf(t, w.path(folder))})
+	}
+	give("w/proj", grant.Edit)
+	give("h/docs", grant.Look)
+	swap := func(a, b string) {
+		for _, step := range [][2]string{{a, a + "-"}, {b, a}, {a + "-", b}} {
+			if err := os.Rename(w.path(step[0]), w.path(step[1])); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		granted, other string
+		kind           effectKind
+		is, want       class
+	}{
+		{"w/proj", "w/other", write, writeHere, writeElse},
+		{"h/docs", "h/private", read, readHere, readElse},
+	} {
+		for _, swapped := range []bool{false, true} {
+			if swapped {
+				swap(c.granted, c.other)
+			}
+			p, err := w.gate.locate(filepath.Join(w.path(c.granted), "a.txt"), w.gate.Workspace, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.is
+			if swapped {
+				swap(c.granted, c.other) // the granted folder is back when the call is judged
+				want = c.want
+			}
+			if got, _, err := w.gate.classify(s, effect{kind: c.kind, place: p}); got != want || err != nil {
+				t.Errorf("%s, swapped %v: %v, %v; want %v", c.granted, swapped, got, err, want)
+			}
+			p.close()
+		}
+	}
+}
+
+// A person who pauses while they are asked, and then allows, has paused.
+func TestPausedWhileAsked(t *testing.T) {
+	w := newWorld(t, true)
+	w.put("w/proj/a.txt", []byte("one\n"))
+	paused := false
+	w.gate.Paused = func() bool { return paused }
+	w.gate.Queue = approval.NewQueue(answers(func(r approval.Request) approval.Decision {
+		paused = true
+		return approval.Allow(r, "dialog")
+	}), nil)
+	if text := w.play(`{"edit": {"path": "proj/a.txt", "old_string": "one", "new_string": "two"}}`); !strings.Contains(text, "[paused]") {
+		t.Errorf("%s", text)
+	}
+	if text := w.do([]string{"cat", "w/proj/a.txt"}); text != "one\n\n" {
+		t.Errorf("the file was changed: %q", text)
+	}
+	w.close()
+}
