@@ -23,6 +23,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -114,10 +115,19 @@ func Open(path, anchor string, key []byte, added func(Record)) (*Log, error) {
 // genesis stands for the record before the first.
 var genesis = hex.EncodeToString(make([]byte, sha256.Size))
 
-// resume reads the log to its end to find the last whole record.
+// missing stands for a record that is no longer there.
+var missing = strings.Repeat("f", 2*sha256.Size)
+
+// resume reads the log to its end to find the last whole record. Where that isn't what the anchor says, the end was cut
+// off or the anchor replaced: then the log goes on after what is missing, a gap that Verify finds ever after.
 func (l *Log) resume() error {
-	torn := 0
-	err := lines(l.file, func(line []byte, whole bool) {
+	mark, err := io.ReadAll(io.NewSectionReader(l.anchor, 0, 1<<10))
+	if err != nil {
+		return fmt.Errorf("reading its anchor: %w", err)
+	}
+	count, last, sealed := unseal(l.key, mark)
+	torn, anchored := 0, false
+	err = lines(l.file, func(line []byte, whole bool) {
 		r, _, ok := split(line)
 		if !ok || !whole {
 			torn = len(line)
@@ -125,16 +135,35 @@ func (l *Log) resume() error {
 		}
 		torn = 0
 		l.seq, l.head = r.Seq, r.MAC
+		anchored = anchored || sealed && r.Seq == count && r.MAC == last
 		l.remember(r)
 	})
 	if err != nil {
 		return err
 	}
+	var notes []Record
 	if torn > 0 {
 		if _, err := l.file.Write([]byte("\n")); err != nil {
 			return err
 		}
-		return l.Append(Record{Kind: Note, Text: "the log ended in a torn record", Detail: fmt.Sprintf("%d bytes", torn)})
+		notes = append(notes, Record{Kind: Note, Text: "the log ended in a torn record", Detail: fmt.Sprintf("%d bytes", torn)})
+	}
+	begun := len(mark) == 0 && l.seq <= 1 // the first record is written before the anchor
+	if !begun && (!anchored || !l.Keyed() && l.seq > count+1) {
+		detail := fmt.Sprintf("record %d is its last one, and its anchor can't be used", l.seq)
+		l.head = missing
+		if sealed {
+			detail = fmt.Sprintf("record %d is its last one, its anchor says %d", l.seq, count)
+			if count > l.seq {
+				l.seq, l.head = count, last
+			}
+		}
+		notes = append(notes, Record{Kind: Note, Text: "the log is not as it was left", Detail: detail})
+	}
+	for _, n := range notes {
+		if err := l.Append(n); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -147,7 +176,8 @@ func (l *Log) Append(r Record) error {
 		return fmt.Errorf("appending to the activity log: it failed before: %w", l.failed)
 	}
 	r.Seq, r.Time, r.Prev, r.MAC = l.seq+1, time.Now().UTC().Truncate(time.Microsecond), l.head, ""
-	r.Text, r.Detail, r.Client = clean(r.Text), clean(r.Detail), clean(r.Client)
+	r.Text, r.Detail, r.Client, r.By = clean(r.Text), clean(r.Detail), clean(r.Client), clean(r.By)
+	r.Paths, r.RunsLater = cleanAll(r.Paths), cleanAll(r.RunsLater)
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("appending to the activity log: %w", err)
@@ -247,6 +277,12 @@ func mac(key, body []byte) string {
 func seal(key []byte, seq uint64, head string) []byte {
 	text := fmt.Sprintf("%020d %s ", seq, head)
 	return []byte(text + mac(key, []byte("anchor "+text)) + "\n")
+}
+
+// unseal undoes seal; ok is false for anything else.
+func unseal(key, mark []byte) (seq uint64, head string, ok bool) {
+	_, err := fmt.Sscanf(string(mark), "%d %s", &seq, &head)
+	return seq, head, err == nil && string(seal(key, seq, head)) == string(mark)
 }
 
 // lines calls f for each line; whole is false for a last line without its newline. A line longer than 1 MiB is an error.

@@ -198,6 +198,64 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// What was taken away stays found once Handrail has started again and written on, and after a second try.
+func TestResumeKeepsFindings(t *testing.T) {
+	cut := func(t *testing.T, p place) { p.write(t, p.lines(t)[:3]...) }
+	for _, c := range []struct {
+		name   string
+		key    []byte
+		damage func(t *testing.T, p place)
+	}{
+		{"cut off", testKey, cut},
+		{"cut off without key", nil, cut},
+		{"emptied", testKey, func(t *testing.T, p place) { p.write(t) }},
+		{"gone", testKey, func(t *testing.T, p place) { os.Remove(p.log) }},
+		{"cut in a record", testKey, func(t *testing.T, p place) {
+			l := p.lines(t)
+			p.write(t, l[0], l[1][:20])
+		}},
+		{"anchor gone", testKey, func(t *testing.T, p place) { os.Remove(p.anchor) }},
+		{"cut off, anchor gone", testKey, func(t *testing.T, p place) { cut(t, p); os.Remove(p.anchor) }},
+		{"emptied, anchor edited", testKey, func(t *testing.T, p place) { p.write(t); os.WriteFile(p.anchor, []byte("x"), 0o600) }},
+		{"chained anew without key", nil, func(t *testing.T, p place) {
+			l, _, _ := rechain(t, nil, bytes.SplitAfter(bytes.ReplaceAll(bytes.TrimSpace(bytes.Join(p.lines(t), nil)), []byte("hello"), []byte("jello")), []byte("\n")))
+			p.write(t, l...)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlace(t)
+			p.fill(t, c.key, 5)
+			for range 2 {
+				c.damage(t, p)
+				p.fill(t, c.key, 4)
+				if rep, err := Verify(p.log, p.anchor, c.key); err != nil || len(rep.Findings) == 0 {
+					t.Errorf("%+v %v", rep, err)
+				}
+			}
+		})
+	}
+}
+
+// A kill between a record and its anchor is no finding.
+func TestResumeAfterKill(t *testing.T) {
+	for _, records := range []int{1, 4} {
+		p := newPlace(t)
+		p.fill(t, testKey, records-1)
+		anchor, err := os.ReadFile(p.anchor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.fill(t, testKey, 1)
+		if err := os.WriteFile(p.anchor, anchor, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.fill(t, testKey, 2)
+		if rep, err := Verify(p.log, p.anchor, testKey); err != nil || rep.Records != records+2 || len(rep.Findings) > 0 {
+			t.Errorf("%d records: %+v %v", records, rep, err)
+		}
+	}
+}
+
 func TestOneWriter(t *testing.T) {
 	p := newPlace(t)
 	l, err := Open(p.log, p.anchor, testKey, nil)
@@ -297,7 +355,7 @@ func TestSecretsNeverReachTheFile(t *testing.T) {
 	}
 	long := strings.Repeat("x", MaxText-12) + " --password hunter2hunter2"
 	for _, text := range []string{"PASSWORD=hunter2hunter2", long, "\xff\xfe TOKEN=hunter2hunter2"} {
-		if err := l.Append(Record{Kind: Intent, Text: text, Detail: text, Client: text}); err != nil {
+		if err := l.Append(Record{Kind: Intent, Text: text, Detail: text, Client: text, By: text, Paths: []string{"/w", text}, RunsLater: []string{text}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,3 +45,11 @@ func clean(text string) string {
 	}
 	return text[:cut] + "…"
 }
+
+func cleanAll(texts []string) []string {
+	var list []string
+	for _, t := range texts {
+		list = append(list, clean(t))
+	}
+	return list
+}

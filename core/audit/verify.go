@@ -57,12 +57,10 @@ func Verify(path, anchor string, key []byte) (Report, error) {
 	if err != nil {
 		return rep, fmt.Errorf("reading the activity log: %w", err)
 	}
-	var count uint64
-	var last string
-	switch _, err := fmt.Sscanf(string(mark), "%d %s", &count, &last); {
+	switch count, last, ok := unseal(key, mark); {
 	case markErr != nil:
 		found("the anchor is missing: whether the end was cut off can't be told")
-	case err != nil || string(seal(key, count, last)) != string(mark):
+	case !ok:
 		found("the anchor was edited, or was not written with this key")
 	case count > seq:
 		found("the end was cut off: record %d of %d is the last one left", seq, count)
