@@ -438,7 +438,7 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 		}
 	}
 	if g.NonceSurface {
-		if right != grant.Edit && right != grant.Copies || r.Kind == approval.JoinFolder {
+		if r.Kind != approval.EditFolder && r.Kind != approval.EditCopies {
 			return "", hint.New("cannot_ask", "the person can't be asked").Because("there is no screen here, and this needs one")
 		}
 		if !g.Nonces.Redeem(c.Session.ID, r.Folder, e.phrase) {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"handrail/core/approval"
 	"handrail/core/client"
@@ -23,7 +22,7 @@ func (f answers) Ask(_ context.Context, r approval.Request) approval.Decision { 
 func TestProtectedIsAskedForEachCall(t *testing.T) {
 	w := newWorld(t, true)
 	w.put("w/proj/a.txt", []byte("one\n"))
-	started := make(chan struct{})
+	started, waits := make(chan struct{}), make(chan struct{}, 10)
 	questions := 0
 	w.gate.Queue = approval.NewQueue(answers(func(r approval.Request) approval.Decision {
 		if questions++; questions > 1 {
@@ -31,18 +30,17 @@ func TestProtectedIsAskedForEachCall(t *testing.T) {
 		}
 		<-started
 		return approval.Allow(r, "dialog")
-	}), nil)
+	}), func() { waits <- struct{}{} })
 	w.connect()
 	write := func(content string) (answer chan string) {
 		answer = make(chan string, 1)
-		already := len(w.gate.Queue.Waiting())
 		go func() {
 			answer <- w.play(fmt.Sprintf(`{"write_file": {"path": "proj/.mcp.json", "content": %q}}`, content))
 		}()
-		for deadline := time.Now().Add(10 * time.Second); len(w.gate.Queue.Waiting()) == already; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: no question of its own", content)
-			}
+		select {
+		case <-waits:
+		case text := <-answer:
+			t.Fatalf("%s: no question of its own: %s", content, text)
 		}
 		return answer
 	}
