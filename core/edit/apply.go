@@ -10,11 +10,16 @@ import (
 	"handrail/core/hint"
 )
 
-// MaxBytes is the size of the largest file that is edited, before and after the edit. MaxHunks bounds a batch.
+// MaxBytes is the size of the largest file that is edited, before and after the edit. MaxHunks bounds a batch, MaxPlaces
+// how many places it may change in all.
 const (
-	MaxBytes = 50 << 20
-	MaxHunks = 1000
+	MaxBytes  = 50 << 20
+	MaxHunks  = 1000
+	MaxPlaces = 1 << 20
 )
+
+// mostWork bounds the bytes that all hunks of an edit go through, so that it takes seconds at most.
+const mostWork = 4 << 30
 
 // Hunk is one change of one file, with the fields it has on the wire. It is either a string change (OldString) or a line
 // change (LineStart); the zero value is neither and is refused. An empty OldString beside a LineStart counts as absent.
@@ -104,11 +109,16 @@ func Apply(text []byte, hunks []Hunk, o Options) (Result, error) {
 	}
 	now := newBody(before, enc)
 	var regions []region
-	replaced := 0
+	replaced, work := 0, 0
 	for i, h := range hunks {
+		if work += len(now.b); work+(len(hunks)-i-1)*len(now.b) > mostWork {
+			return Result{}, inHunk(hint.New("too_large", "so many changes of so large a file are too much for one call").Then("send them in several calls"), i, len(hunks))
+		}
 		splices, err := h.splices(now, o)
+		if replaced += len(splices); err == nil && replaced > MaxPlaces {
+			err = tooMany()
+		}
 		if err == nil {
-			replaced += len(splices)
 			splices = keepApart(now.b, splices)
 			var next []byte
 			if next, err = splice(now.b, splices); err == nil {
@@ -133,6 +143,10 @@ func Apply(text []byte, hunks []Hunk, o Options) (Result, error) {
 
 func tooLarge(what string, size int64) error {
 	return hint.New("too_large", fmt.Sprintf("%s has %d MB, more than the %d MB that can be edited", what, size>>20, MaxBytes>>20))
+}
+
+func tooMany() error {
+	return hint.New("too_large", fmt.Sprintf("more than %d places would change", MaxPlaces)).Then("give more text around the ones that are meant")
 }
 
 func inHunk(err error, i, of int) error {

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,13 @@ func large() []largeCase {
 		{"long lines of dots", func(n int) (string, []Hunk) {
 			return prose(n), str("the quick", strings.Repeat("... existing "+strings.Repeat("x ", 50)+"\n", n/1000))
 		}, "ambiguous"},
+		{"too many matches", func(n int) (string, []Hunk) { return strings.Repeat("a", n), all("a", "b") }, "too_large"},
+		{"too many matches in all hunks", func(n int) (string, []Hunk) {
+			return strings.Repeat("ab\n", n/3), append(all("a", "b"), all("b", "a")...)
+		}, "too_large"},
+		{"too much work", func(n int) (string, []Hunk) {
+			return strings.Repeat("ab\n", 5*n), slices.Repeat([]Hunk{{LineStart: new(1), LineEnd: new(1), NewString: new("x")}}, MaxHunks)
+		}, "too_large"},
 		{"grown too far", func(n int) (string, []Hunk) {
 			return strings.Repeat("a", n), all("a", strings.Repeat("b", 200<<20/n))
 		}, "too_large"},

@@ -25,8 +25,11 @@ func (h Hunk) stringSplices(t body, o Options) ([]replacement, error) {
 	}
 	n := t.normal()
 	found := occurrences(n.b, []byte(old))
-	if len(found) == 0 {
+	switch {
+	case len(found) == 0:
 		return nil, notFound(n.b, *h.OldString)
+	case len(found) > MaxPlaces:
+		return nil, tooMany()
 	}
 	chosen, err := h.choose(n.b, found, old)
 	if err != nil {
@@ -64,12 +67,12 @@ func (h Hunk) stringSplices(t body, o Options) ([]replacement, error) {
 	return list, nil
 }
 
-// occurrences finds sep without overlap.
+// occurrences finds sep without overlap; it stops when there are more than MaxPlaces.
 func occurrences(b, sep []byte) []int {
 	var found []int
 	for at := 0; ; {
 		i := bytes.Index(b[at:], sep)
-		if i < 0 {
+		if i < 0 || len(found) > MaxPlaces {
 			return found
 		}
 		found = append(found, at+i)

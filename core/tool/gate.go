@@ -220,7 +220,8 @@ func (g *Gate) pass(ctx context.Context, c *Call, p plan) (answer, error) {
 		}
 	}
 	if rerr := g.record(c, audit.Result, p, "", outcome, detail); rerr != nil && err == nil {
-		err = rerr
+		err = hint.New("no_record", "it was done, but how it ended is not in the activity log").Because("the log can't be written").
+			Then("do not do it again; ask the person to check the disk, then restart Handrail").Wrap(rerr)
 	}
 	return a, err
 }

@@ -11,6 +11,7 @@ import (
 	"handrail/core/approval"
 	"handrail/core/client"
 	"handrail/core/grant"
+	"handrail/core/hint"
 )
 
 // answers is a person to whom something happens while they are asked.
@@ -142,4 +143,24 @@ func TestPausedWhileAsked(t *testing.T) {
 		t.Errorf("the file was changed: %q", text)
 	}
 	w.close()
+}
+
+// When the log fails while a call acts, the answer doesn't say that nothing was done.
+func TestResultCannotBeRecorded(t *testing.T) {
+	w := newWorld(t, true)
+	s := w.sessions.Connect(client.Identity{ID: "stdio:x"}, client.Ask)
+	_, err := w.gate.pass(t.Context(), &Call{Session: s}, plan{run: func(context.Context) (answer, error) {
+		return answer{}, w.gate.Audit.Close()
+	}})
+	if hint.Code(err) != "no_record" || strings.Contains(err.Error(), "nothing was done") {
+		t.Errorf("%v", err)
+	}
+	ran := false
+	_, err = w.gate.pass(t.Context(), &Call{Session: s}, plan{run: func(context.Context) (answer, error) {
+		ran = true
+		return answer{}, nil
+	}})
+	if hint.Code(err) != "no_record" || ran {
+		t.Errorf("%v; ran: %v", err, ran)
+	}
 }
