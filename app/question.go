@@ -65,7 +65,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	title, covers, until := messages(r)
 	q := Question{
 		Window:             w.say("window_title", nil),
-		Title:              w.spans(title, holes{"Who": who, "Thing": Escape(thing(r)), "Commits": w.count("commits", int64(r.Commits), nil)}),
+		Title:              w.spans(title, holes{"Who": who, "Thing": quote(Escape(thing(r))), "Commits": w.count("commits", int64(r.Commits), nil)}),
 		More:               w.say("more_below", nil),
 		Refuse:             w.say("button_refuse", nil),
 		Allow:              w.say("button_allow", nil),
@@ -118,7 +118,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	q.Details = w.details(r)
 	if r.Reason != "" {
 		reason, left := cut(r.Reason, approval.MaxReason)
-		q.Says, q.Reason = w.say("says", holes{"Who": who}), "“"+escapeProse(reason)+"”"
+		q.Says, q.Reason = w.say("says", holes{"Who": who}), quote(escapeProse(reason))
 		if left > 0 {
 			q.Cut = w.count("says_cut", int64(left), nil)
 		}
@@ -244,7 +244,8 @@ func folderLabel(r approval.Request) string {
 	return "label_folder"
 }
 
-// who names the client in a sentence: what it calls itself, else its program's name, escaped and cut.
+// who names the client in a sentence: what it calls itself, else its program's name, escaped, cut and quoted, for a name may
+// itself read like a part of the sentence (“No one”).
 func (w Words) who(r approval.Request) string {
 	name := r.Who.Name
 	if name == "" && r.Who.Program != "" {
@@ -255,10 +256,13 @@ func (w Words) who(r approval.Request) string {
 	}
 	name, left := cut(name, maxName)
 	if left > 0 {
-		return Escape(name) + "…" // Escape lets no dots like these through
+		return quote(Escape(name) + "…") // Escape lets no dots like these through
 	}
-	return Escape(name)
+	return quote(Escape(name))
 }
+
+// quote sets escaped text apart from the sentence it stands in: Escape lets no such quotes through.
+func quote(escaped string) string { return "“" + escaped + "”" }
 
 func (w Words) claim(r approval.Request) string {
 	values := holes{"Name": Escape(r.Who.Name), "Version": Escape(r.Who.Version)}

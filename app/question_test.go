@@ -167,6 +167,28 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
+// A name may read like a part of the sentence that it stands in: it is always quoted.
+func TestNamesAreQuoted(t *testing.T) {
+	for _, c := range questions {
+		for _, language := range tongues {
+			r := c.request
+			r.Who.Name, r.Folder, r.Path = "No one", "/home/ann/Handrail/nothing", ""
+			if r.Kind == approval.Protected {
+				r.Path = r.Folder + "/file"
+			}
+			q, err := NewQuestion(r, NewWords(language))
+			if err != nil {
+				t.Fatal(err)
+			}
+			title := strings.SplitAfter(q.String(), "\n")[0]
+			text := q.String() + q.AuthenticateReason
+			if strings.Count(text, "No one") != strings.Count(text, "“No one”") || strings.Count(title, "nothing") != strings.Count(title, "“nothing”") {
+				t.Errorf("%s: a name that isn't quoted:\n%s", c.name, text)
+			}
+		}
+	}
+}
+
 // show is the question with everything that a surface gets.
 func show(q Question) string {
 	var b strings.Builder
