@@ -29,6 +29,7 @@ var rules = []struct {
 	{"handrail/core/approval", []string{"handrail/sandbox/...", "handrail/core/job"}, true, "asking runs nothing"},
 	{"handrail/core/command", []string{"os/exec", "handrail/sandbox/...", "handrail/core/job"}, true, "reading a script never runs one"},
 	{"handrail/core/edit", []string{"os/exec", "handrail/core/approval", "handrail/sandbox/..."}, true, "edits are handed an opened folder and a decision"},
+	{"handrail/core/broker", []string{"handrail/core/approval", "handrail/core/grant", "handrail/core/job", "handrail/sandbox/...", "github.com/modelcontextprotocol/..."}, true, "an errand is told that it may be run"},
 	{"handrail/core/job", []string{"handrail/core/approval", "handrail/core/tool", "handrail/core/grant", "github.com/modelcontextprotocol/..."}, true, "a job is told its policy"},
 	{"handrail/core/audit", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/hint", []string{"handrail/..."}, true, "a leaf"},

@@ -132,6 +132,10 @@ func complete(r approval.Request) error {
 		return fmt.Errorf("no tool, session or client")
 	case r.Kind == approval.Protected && !filepath.IsAbs(r.Path):
 		return fmt.Errorf("no file")
+	case pastes(r):
+		if r.Folder != "" || r.Path != "" || r.Host != "" {
+			return fmt.Errorf("a folder, file or host for the clipboard")
+		}
 	case r.Kind != approval.Protected && !filepath.IsAbs(r.Folder):
 		return fmt.Errorf("no folder")
 	case r.Files < 0 || r.Bytes < 0 || r.Commits < 0:
@@ -178,10 +182,14 @@ func messages(r approval.Request) (title, covers, until string) {
 		if r.Host == "" {
 			covers = "covers_git_push_folder"
 		}
+	case approval.Clipboard:
+		title, covers, until = "title_clipboard", "covers_clipboard", "until_once"
+	case approval.ClipboardSession:
+		title, covers = "title_clipboard", "covers_clipboard_session"
 	}
 	if r.Makes && title != "" {
 		switch r.Kind {
-		case approval.LookFolder, approval.GitPush, approval.GitSignIn:
+		case approval.LookFolder, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
 			title = ""
 		case approval.Protected, approval.Network, approval.Loopback:
 		default:
@@ -194,6 +202,11 @@ func messages(r approval.Request) (title, covers, until string) {
 // reaches says that a question is about what is reached, and the folder only says for what.
 func reaches(r approval.Request) bool {
 	return slices.Contains([]approval.Kind{approval.Network, approval.Loopback, approval.GitSignIn, approval.GitPush}, r.Kind)
+}
+
+// pastes says that a question is about the clipboard, and about no folder.
+func pastes(r approval.Request) bool {
+	return r.Kind == approval.Clipboard || r.Kind == approval.ClipboardSession
 }
 
 // host is where commits go: a computer, or a folder of this one.
@@ -224,6 +237,8 @@ func thing(r approval.Request) string {
 	switch {
 	case reaches(r):
 		return host(r)
+	case pastes(r):
+		return ""
 	case r.Kind != approval.Protected:
 		return filepath.Base(r.Folder)
 	}
@@ -238,7 +253,7 @@ func folderLabel(r approval.Request) string {
 	if r.File {
 		return "label_file"
 	}
-	if reaches(r) {
+	if reaches(r) && r.Tool == "git" {
 		return "label_repository"
 	}
 	return "label_folder"
@@ -281,7 +296,7 @@ func (w Words) claim(r approval.Request) string {
 func (w Words) holds(r approval.Request) string {
 	values := holes{"Size": w.size(r.Bytes)}
 	switch {
-	case reaches(r):
+	case reaches(r), pastes(r):
 		return ""
 	case r.Makes:
 		return w.say("holds_new", nil)
@@ -307,7 +322,7 @@ func (w Words) details(r approval.Request) []Fact {
 	} else {
 		add("label_process", w.say("process_none", nil))
 	}
-	if !r.Makes {
+	if !r.Makes && !pastes(r) {
 		add("label_folder_id", fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
 	}
 	if r.Home != "" {

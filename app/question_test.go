@@ -114,6 +114,12 @@ var questions = []struct {
 		push(r)
 		r.Host, r.Address = "", "/home/ann/Handrail/site.git"
 	})},
+	{"open_address", request(approval.Network, func(r *approval.Request) {
+		r.Host, r.Address, r.Tool, r.Files, r.Bytes = "example.com:8443", "https://example.com:8443/search?q=holiday%20photos&from=Handrail#more", "bash", 0, 0
+		r.Folder = "/home/ann/Handrail"
+	})},
+	{"clipboard", request(approval.Clipboard, paste)},
+	{"clipboard_session", request(approval.ClipboardSession, paste)},
 	{"thai", request(approval.EditFolder, func(r *approval.Request) {
 		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
 		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
@@ -132,6 +138,11 @@ var questions = []struct {
 func push(r *approval.Request) {
 	r.Host, r.Address, r.Remote, r.Branch, r.Commit = "example.com", "https://ann@example.com/ann/site.git", "origin", "topic/photos", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3"
 	r.Tool, r.Files, r.Bytes = "git", 0, 0
+}
+
+// paste makes r a request to read the clipboard.
+func paste(r *approval.Request) {
+	r.Folder, r.FolderID, r.Tool, r.Files, r.Bytes = "", grant.ID{}, "bash", 0, 0
 }
 
 var tongues = []string{"en", "th"}
@@ -220,7 +231,7 @@ func bound(r approval.Request) []string {
 	if r.Who.PID != 0 {
 		list = append(list, fmt.Sprint(r.Who.PID))
 	}
-	if !r.Makes {
+	if !r.Makes && !pastes(r) {
 		list = append(list, fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
 	}
 	if r.Files > 0 {

@@ -34,6 +34,9 @@ const (
 	Loopback   Kind = "loopback"    // connect to programs on this computer's own address
 	GitSignIn  Kind = "git_sign_in" // let git use the sign-in that the person saved for Host
 	GitPush    Kind = "git_push"    // send commits to a branch on Host
+	Clipboard  Kind = "clipboard"   // read the clipboard, this time
+	// ClipboardSession is to read the clipboard until the session ends.
+	ClipboardSession Kind = "clipboard_session"
 )
 
 // Once says that an answer allows one call; that of another kind holds for the session.

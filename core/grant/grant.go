@@ -120,9 +120,10 @@ func UnitOf(workspace, path string, isDir bool) Unit {
 type Reach uint8
 
 const (
-	Network  Reach = 1 + iota // other computers, for every command of the session
-	Loopback                  // this computer's own address, likewise
-	SignIn                    // the sign-in that the person saved for one host, for git
+	Network   Reach = 1 + iota // other computers, for every command of the session
+	Loopback                   // this computer's own address, likewise
+	SignIn                     // the sign-in that the person saved for one host, for git
+	Clipboard                  // what the person copied
 )
 
 // Store holds the grants of the sessions that live. The zero value is empty and ready.

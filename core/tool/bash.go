@@ -44,7 +44,8 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	Levels: []client.Level{client.Ask, client.Trusted},
 	Description: "Run any shell command in a sandbox on the person's computer. It reads the workspace and installed tools; it writes only in folders the person granted " +
 		"(request_access asks them) and in $TMPDIR; there is no network. Standard input is empty. A command that still runs after 45 s goes on as a background job: " +
-		"follow it with bash_bg. Use bash_bg start for servers and long builds. Don't use echo to talk to the person.",
+		"follow it with bash_bg. Use bash_bg start for servers and long builds. Don't use echo to talk to the person. " +
+		"A command that is only `open` (an app's name, a document, a web address), pbcopy, pbpaste, a notification or the volume is done outside the sandbox.",
 }, func(ctx context.Context, g *Gate, c *Call, in BashInput) (plan, error) {
 	p := plan{text: in.Command}
 	timeout := value(in.Timeout, 120)
@@ -59,6 +60,9 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	}
 	dir, err := g.workdir(c, value(in.Workdir, ""))
 	if err != nil {
+		return p, err
+	}
+	if p, ok, err := g.errand(c, in.Command, dir.path); ok {
 		return p, err
 	}
 	p.effects = append(dir.effects, effect{kind: run})

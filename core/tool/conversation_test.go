@@ -23,6 +23,7 @@ import (
 
 	"handrail/core/approval"
 	"handrail/core/audit"
+	"handrail/core/broker"
 	"handrail/core/client"
 	"handrail/core/edit"
 	"handrail/core/grant"
@@ -62,6 +63,9 @@ func TestConversations(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := newWorld(t, !strings.Contains(string(ar.Comment), "no screen"))
+			if strings.Contains(string(ar.Comment), "On a Mac") {
+				w.gate.Broker.System = "darwin"
+			}
 			for _, f := range ar.Files {
 				w.put(f.Name, f.Data)
 			}
@@ -132,6 +136,7 @@ type world struct {
 	logFile  string
 	phrase   string // the last one that an answer gave
 	pictures map[string]string
+	errands  []string // what was started outside the sandbox
 }
 
 func newWorld(t *testing.T, screen bool) *world {
@@ -173,7 +178,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	w.sessions = client.NewSessions(nil)
 	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
 		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: new(job.Engine), Undo: undo, Snapshots: snapshots,
-		Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Session: func(s *client.Session) (Room, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -314,6 +319,39 @@ func inOrder(text string, data any) string {
 	return want + strings.Join(got[n:], "")
 }
 
+// apps is a folder of apps.
+func (w *world) apps() string {
+	dir := filepath.Join(w.dir, "Applications")
+	if err := os.MkdirAll(filepath.Join(dir, "Safari.app"), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	return dir
+}
+
+// errand stands for the system's programs: it notes what would be started. A document must be readable, and no command of a
+// session may be able to change it.
+func (w *world) errand(_ context.Context, p broker.Program) (string, error) {
+	args := fmt.Sprintf("%q", p.Args)
+	if n := len(p.Args); n > 0 && filepath.IsAbs(p.Args[n-1]) && !strings.HasSuffix(p.Args[n-1], ".app") {
+		text, err := os.ReadFile(p.Args[n-1])
+		if err != nil {
+			return "", err
+		}
+		info, err := os.Stat(p.Args[n-1])
+		if err != nil {
+			return "", err
+		}
+		args += fmt.Sprintf(" holding %q, %v", text, info.Mode())
+	}
+	w.errands = append(w.errands, opened.ReplaceAllString(fmt.Sprintf("%s %s %q", p.Path, args, p.Stdin), "opened-N"))
+	if p.Reads {
+		return "what the person copied", nil
+	}
+	return "", nil
+}
+
+var opened = regexp.MustCompile(`opened-\d+`)
+
 // do changes the files behind the gate's back, or shows them.
 func (w *world) do(words []string) string {
 	var err error
@@ -359,6 +397,20 @@ func (w *world) do(words []string) string {
 			fmt.Fprintf(&b, "left %s: %s\n", l.Path, l.Why)
 		}
 		return w.plain(b.String())
+	case "started": // outside the sandbox, since this was last asked
+		var b strings.Builder
+		for _, e := range w.errands {
+			b.WriteString(w.plain(e) + "\n")
+		}
+		w.errands = nil
+		return b.String()
+	case "asked": // what the last question was about
+		if len(w.person.asked) == 0 {
+			return "nothing\n"
+		}
+		r := w.person.asked[len(w.person.asked)-1]
+		w.person.asked = nil
+		return w.plain(fmt.Sprintf("%s %s %s %s\n", r.Kind, r.Host, r.Address, r.Folder))
 	case "rm":
 		err = os.RemoveAll(w.path(words[1]))
 	case "put":

@@ -126,7 +126,7 @@ func TestTable(t *testing.T) {
 			t.Error("never is allowed")
 		}
 	}
-	for _, c := range []class{writeHere, writeElse, protected, running, joining} {
+	for _, c := range []class{writeHere, writeElse, protected, running, joining, network, reachable, pushing, showing, pasting} {
 		if table[c][client.Look] != no {
 			t.Errorf("look may %s", c)
 		}

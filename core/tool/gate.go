@@ -19,6 +19,7 @@ import (
 
 	"handrail/core/approval"
 	"handrail/core/audit"
+	"handrail/core/broker"
 	"handrail/core/client"
 	"handrail/core/edit"
 	"handrail/core/grant"
@@ -39,6 +40,8 @@ type Gate struct {
 	NonceSurface bool
 	Audit        *audit.Log
 	Jobs         *job.Engine
+	// Broker does what no command in the sandbox can: open something, use the clipboard, notify.
+	Broker broker.Broker
 	// Undo keeps what edits replace, Snapshots what commands do.
 	Undo      *edit.Undo
 	Snapshots *edit.Snapshots
@@ -118,10 +121,13 @@ const (
 	network                // other computers, or this one's own address
 	reachable              // the same, granted
 	pushing                // git push
+	showing                // open an app or a document, set the clipboard, notify, set the volume
+	pasting                // read the clipboard
 	classes
 )
 
-var classNames = [classes]string{"never", "read here", "read elsewhere", "write here", "write elsewhere", "protected name", "run", "join", "network", "network that was granted", "push"}
+var classNames = [classes]string{"never", "read here", "read elsewhere", "write here", "write elsewhere", "protected name", "run", "join", "network", "network that was granted", "push",
+	"open an app or a document, set the clipboard, notify, set the volume", "read the clipboard"}
 
 func (c class) String() string { return classNames[c] }
 
@@ -148,6 +154,8 @@ var table = map[class]map[client.Level]permission{
 	network:   {client.Ask: asks, client.Trusted: yes},
 	reachable: {client.Ask: yes, client.Trusted: yes},
 	pushing:   {client.Ask: asksEach, client.Trusted: asksEach},
+	showing:   {client.Ask: yes, client.Trusted: yes},
+	pasting:   {client.Ask: asksEach, client.Trusted: asks},
 }
 
 // effect is one thing that a call would do.
@@ -184,6 +192,8 @@ const (
 	join
 	reach // connect, or use a saved sign-in
 	push
+	errand // something done outside the sandbox; what it opens is an effect of its own
+	paste
 )
 
 // pass judges a plan's effects, records the intent, runs it and records the result.
@@ -308,6 +318,10 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 		return reachable, "", nil
 	case e.kind == reach:
 		return network, "", nil
+	case e.kind == errand, e.kind == paste && table[pasting][s.Level] == asks && g.Grants.Reaches(s.ID, grant.Clipboard, ""):
+		return showing, "", nil
+	case e.kind == paste:
+		return pasting, "", nil
 	}
 	r, err := g.room(s)
 	if err != nil {
@@ -501,6 +515,11 @@ func (g *Gate) grant(c *Call, e effect, r approval.Request, right grant.Right, d
 		return by, nil // once, for this call
 	case approval.GitPush:
 		return d.Surface + " for " + r.Address, nil
+	case approval.Clipboard:
+		return d.Surface + " for the clipboard", nil // once, for this call
+	case approval.ClipboardSession:
+		g.Grants.AddReach(c.Session.ID, grant.Clipboard, "")
+		return d.Surface + " for the clipboard", nil
 	case approval.Network, approval.Loopback, approval.GitSignIn:
 		g.Grants.AddReach(c.Session.ID, e.way.reach, e.way.grantedFor())
 		return d.Surface + " for " + r.Host, nil
@@ -529,6 +548,13 @@ func (g *Gate) grant(c *Call, e effect, r approval.Request, right grant.Right, d
 
 // question is the request that goes with an effect of a class that asks.
 func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Right, error) {
+	if cl == pasting {
+		r := approval.Request{Kind: approval.Clipboard, Who: c.Session.Client, Session: c.Session.ID, Tool: c.Tool.Name, Home: g.Home.Home}
+		if table[cl][c.Session.Level] == asks {
+			r.Kind = approval.ClipboardSession
+		}
+		return r, grant.None, nil
+	}
 	p := e.place
 	r := approval.Request{Who: c.Session.Client, Session: c.Session.ID, Tool: c.Tool.Name, Home: g.Home.Home,
 		Folder: p.unit.Folder, FolderID: p.unitID, File: p.unit.File, Makes: p.unitID == grant.ID{}, Path: p.real, Reason: cut(e.reason)}
@@ -665,6 +691,8 @@ func unanswered(d approval.Decision, r approval.Request) error {
 		what = r.Path
 	case r.Address != "":
 		what = r.Address
+	case what == "":
+		what = "the clipboard"
 	}
 	return hint.New("refused", fmt.Sprintf("the person said no (%s)", what)).Then("do not ask again or work around it; ask them in the chat what they want instead")
 }

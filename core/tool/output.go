@@ -132,7 +132,7 @@ var signs = []struct {
 	{regexp.MustCompile(`(?i)execution error:.*\((-10004|-600|-1743)\)\s*$`), 0,
 		"the sandbox lets no command control other apps; clicking and typing in apps isn't offered here"},
 	{regexp.MustCompile(`(?i)(LSOpen|_LSOpen|LSCopy|open\().*(-10822|-54|error -?10822)`), 0,
-		"the sandbox lets no command open apps"},
+		"the sandbox lets no command open apps; a command that is only open and one app, document or web address is done outside it"},
 	{regexp.MustCompile(`(?i)sandbox_apply: operation not permitted`), 0,
 		"a sandbox can't be started in the sandbox: tell the program to leave its own out"},
 	{regexp.MustCompile(`(?i)"no new privileges" flag is set|effective uid is not 0`), 0,
