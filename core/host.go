@@ -127,6 +127,9 @@ func New(o Options) (*Host, error) {
 	if grant.Within(o.State, o.Work) || grant.Within(o.Work, o.State) {
 		return nil, fmt.Errorf("the state folder %s and the work folder %s must not hold one another", o.State, o.Work)
 	}
+	if grant.Within(o.Workspace, o.Work) || grant.Within(o.Work, o.Workspace) {
+		return nil, fmt.Errorf("the workspace %s and the work folder %s must not hold one another", o.Workspace, o.Work)
+	}
 	limits := grant.Home{Home: o.Home, State: o.State, Program: o.Program}
 	if err := limits.Grantable(o.Workspace); err != nil {
 		return nil, fmt.Errorf("using %s as the workspace: %w", o.Workspace, err)

@@ -303,3 +303,44 @@ func TestParallelEdits(t *testing.T) {
 		t.Errorf("%d edits are there, %d were refused", lower, refused)
 	}
 }
+
+// The work folder may be one that the person had before: only what sessions left there is removed.
+func TestStartRemovesOnlyRooms(t *testing.T) {
+	o := options(t)
+	theirs := []string{"note.txt", "photos/a.txt", "CANARY/a", "ABCDEFGHIJKLMNOPQRSTUVWXY/a", "ABCDEFGHIJKLMNOPQRSTUVWXYZ.txt"}
+	left := []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ/tmp/a", "canary/work/a"}
+	for _, name := range append(theirs, left...) {
+		path := filepath.Join(o.Work, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := newHost(t, o)
+	<-h.Checked()
+	for _, name := range theirs {
+		if _, err := os.Stat(filepath.Join(o.Work, name)); err != nil {
+			t.Errorf("not a room of ours: %v", err)
+		}
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(o.Work, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
+// Sessions' folders come and go in the work folder: it is no workspace, and holds none.
+func TestWorkspaceApartFromWork(t *testing.T) {
+	for _, at := range []string{".", "below", ".."} {
+		o := options(t)
+		o.Work = filepath.Join(o.Home, "things", "rooms")
+		o.Workspace = filepath.Join(o.Work, at)
+		if h, err := New(o); err == nil {
+			h.Close()
+			t.Errorf("the workspace %s was taken beside the work folder %s", o.Workspace, o.Work)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"handrail/core/client"
@@ -69,19 +70,25 @@ func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
 
 func (r *room) remove() { os.RemoveAll(r.dir) }
 
-// clearWork removes the rooms of sessions that a crash left behind.
+// clearWork removes the rooms of sessions that a crash left behind, and nothing else that stands there.
 func (h *Host) clearWork() error {
 	entries, err := os.ReadDir(h.opts.Work)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
+		if !roomName.MatchString(e.Name()) {
+			continue
+		}
 		if err := os.RemoveAll(filepath.Join(h.opts.Work, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// roomName is the name of a room: a session's ID, as rand.Text makes it, or the one in which the sandbox is tried.
+var roomName = regexp.MustCompile(`^([A-Z2-7]{26}|canary)$`)
 
 // usual are the folders of programs that a person expects to find, also when the app was started without a shell.
 var usual = []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"}
