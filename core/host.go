@@ -130,7 +130,7 @@ func New(o Options) (*Host, error) {
 	if grant.Within(o.Workspace, o.Work) || grant.Within(o.Work, o.Workspace) {
 		return nil, fmt.Errorf("the workspace %s and the work folder %s must not hold one another", o.Workspace, o.Work)
 	}
-	limits := grant.Home{Home: o.Home, State: o.State, Program: o.Program}
+	limits := grant.Home{Home: o.Home, State: o.State, Work: o.Work, Program: o.Program}
 	if err := limits.Grantable(o.Workspace); err != nil {
 		return nil, fmt.Errorf("using %s as the workspace: %w", o.Workspace, err)
 	}

@@ -160,6 +160,7 @@ func TestFileGrant(t *testing.T) {
 
 func TestGrantable(t *testing.T) {
 	h := Home{Home: "/home/me", State: "/home/me/.local/state/handrail", Program: "/opt/handrail", Workspace: "/home/me/Handrail"}
+	work := Home{Home: "/home/me", State: "/home/me/h", Work: "/home/me/h-work"}
 	mac := Home{Home: "/Users/me", State: "/Users/me/Library/Application Support/Handrail", Program: "/Applications/Handrail.app", Workspace: "/Users/me/Handrail"}
 	for _, c := range []struct {
 		home   Home
@@ -176,6 +177,11 @@ func TestGrantable(t *testing.T) {
 		{mac, "/Users/me/Documents/Taxes", true}, {mac, "/Volumes/Disk/work", true},
 		{mac, "/Users", false}, {mac, "/Users/me/Library", false}, {mac, "/Users/me/Library/Mail", false}, {mac, "/Applications", false},
 		{mac, "/Volumes/Disk", false}, {mac, "/System/x", false}, {mac, "/private", false},
+		// On a file system without case these are the same folders.
+		{mac, "/users/me", false}, {mac, "/Users/ME/LIBRARY/Mail", false}, {mac, "/users/me/library/application support/handrail", false},
+		{mac, "/applications/HANDRAIL.app", false}, {mac, "/system/x", false}, {mac, "/volumes/Disk", false}, {mac, "/Volumes/Disk/Library", true},
+		{Home{Home: "/Users/zo\u00eb", State: "/Users/zo\u00eb/x"}, "/Users/zoe\u0308", false},
+		{work, "/home/me/h-work", false}, {work, "/home/me/h-work/room", false}, {work, "/home/me/h-works", true},
 	} {
 		if err := c.home.Grantable(c.folder); (err == nil) != c.want {
 			t.Errorf("%q: %v, want %v", c.folder, err, c.want)

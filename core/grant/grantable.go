@@ -2,8 +2,9 @@ package grant
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"handrail/core/hint"
 )
@@ -12,6 +13,7 @@ import (
 type Home struct {
 	Home      string // the person's home folder
 	State     string // our own files
+	Work      string // sessions' temporary files and output; may be empty
 	Program   string // the folder, or bundle, of our own executables
 	Workspace string // empty while the workspace itself is being chosen
 }
@@ -25,6 +27,8 @@ var volumes = []string{"/", "/Volumes", "/mnt", "/media", "/run/media"}
 
 // Grantable says why folder may be neither granted nor chosen as the workspace, or nil. folder is absolute with links
 // resolved; it need not exist. A child of the workspace is judged less strictly: only our own files and program stay out.
+// Names are compared as a file system that takes capitals and small letters for one does, for links don't tell how a name
+// is spelled on the disk.
 func (h Home) Grantable(folder string) error {
 	no := func(why string) error {
 		return hint.New("not_grantable", "this folder can't be opened to assistants").Because(why).
@@ -37,28 +41,28 @@ func (h Home) Grantable(folder string) error {
 		return no("it is the whole disk")
 	case h.State == "" || h.Home == "":
 		return no("it is not known where Handrail's own files are")
-	case Within(folder, h.State) || Within(h.State, folder):
+	case overlap(folder, h.State) || h.Work != "" && overlap(folder, h.Work):
 		return no("it holds Handrail's own files")
-	case h.Program != "" && (Within(folder, h.Program) || Within(h.Program, folder)):
+	case h.Program != "" && overlap(folder, h.Program):
 		return no("it holds Handrail itself")
 	}
 	if h.Workspace != "" && Within(h.Workspace, folder) {
 		return nil
 	}
-	if Within(folder, h.Home) {
+	if within(folder, h.Home) {
 		return no("it is the home folder, or holds it")
 	}
 	for _, s := range system {
-		if Within(s, folder) || Within(folder, s) {
+		if overlap(s, folder) {
 			return no("it belongs to the system")
 		}
 	}
-	if slices.Contains(volumes, filepath.Dir(folder)) || slices.Contains(volumes, folder) {
-		if filepath.Dir(folder) != string(filepath.Separator) || slices.Contains(volumes, folder) {
+	for _, v := range volumes {
+		if same(v, folder) || same(v, filepath.Dir(folder)) && v != string(filepath.Separator) {
 			return no("it is a whole volume")
 		}
 	}
-	if Within(filepath.Join(h.Home, "Library"), folder) {
+	if within(filepath.Join(h.Home, "Library"), folder) {
 		return no("it holds the settings and data of other apps")
 	}
 	for element := range strings.SplitSeq(folder, string(filepath.Separator)) {
@@ -68,3 +72,13 @@ func (h Home) Grantable(folder string) error {
 	}
 	return nil
 }
+
+// fold gives a path as a file system compares it that takes no account of case and Unicode normalisation, as macOS's.
+func fold(path string) string { return strings.ToLower(norm.NFC.String(path)) }
+
+func same(a, b string) bool { return fold(a) == fold(b) }
+
+func within(folder, path string) bool { return Within(fold(folder), fold(path)) }
+
+// overlap reports whether one of two folders is, or holds, the other.
+func overlap(a, b string) bool { return within(a, b) || within(b, a) }
