@@ -183,7 +183,10 @@ func TestNamesAreQuoted(t *testing.T) {
 	for _, c := range questions {
 		for _, language := range tongues {
 			r := c.request
-			r.Who.Name, r.Folder, r.Path = "No one", "/home/ann/Handrail/nothing", ""
+			r.Who.Name, r.Path = "No one", ""
+			if r.Folder != "" {
+				r.Folder = "/home/ann/Handrail/nothing"
+			}
 			if r.Kind == approval.Protected {
 				r.Path = r.Folder + "/file"
 			}
@@ -196,6 +199,20 @@ func TestNamesAreQuoted(t *testing.T) {
 			if strings.Count(text, "No one") != strings.Count(text, "“No one”") || strings.Count(title, "nothing") != strings.Count(title, "“nothing”") {
 				t.Errorf("%s: a name that isn't quoted:\n%s", c.name, text)
 			}
+		}
+	}
+}
+
+// What the question says of how long it holds is what the answer is used for.
+func TestHowLong(t *testing.T) {
+	w := NewWords("en")
+	for _, c := range questions {
+		q, err := NewQuestion(c.request, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says := strings.Contains(q.String(), w.say("until_once", nil)); says != c.request.Kind.Once() {
+			t.Errorf("%s: it says once: %v; it is used once: %v", c.name, says, !says)
 		}
 	}
 }

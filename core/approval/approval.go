@@ -40,7 +40,7 @@ const (
 )
 
 // Once says that an answer allows one call; that of another kind holds for the session.
-func (k Kind) Once() bool { return k == Protected || k == GitPush }
+func (k Kind) Once() bool { return k == Protected || k == GitPush || k == Clipboard }
 
 // Request is a question. Every field is shown, or is part of what is shown, so every field is bound by the answer.
 type Request struct {

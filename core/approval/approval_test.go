@@ -217,7 +217,7 @@ func TestQueueAnswersOnce(t *testing.T) {
 
 // An answer that allows one call isn't shared by those that wait for it.
 func TestQueueOnce(t *testing.T) {
-	for _, k := range []Kind{Protected, GitPush} {
+	for _, k := range []Kind{Protected, GitPush, Clipboard} {
 		t.Run(string(k), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAsker()
