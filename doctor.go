@@ -48,6 +48,9 @@ func (c *doctorCommand) Run() error {
 	} else {
 		say("keychain", nil, "it holds the activity log's key")
 	}
+	if err := sandbox.Disclaims(); err != nil {
+		fmt.Printf("– profile classic: %v\n", err)
+	}
 	for _, limit := range sandbox.Limits(runtime.GOOS) {
 		fmt.Printf("– not stopped, or otherwise here: %s\n", limit)
 	}

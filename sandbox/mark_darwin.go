@@ -60,14 +60,23 @@ const (
 )
 
 func (m mark) mayLookUp(pid int) bool {
-	operation, name := append([]byte("mach-lookup"), 0), append([]byte(m), 0)
-	args := []uintptr{uintptr(pid), uintptr(unsafe.Pointer(&operation[0])), filterGlobalName | checkNoReport}
+	operation, name := text("mach-lookup"), text(string(m))
+	args := []uintptr{uintptr(pid), uintptr(unsafe.Pointer(operation)), filterGlobalName | checkNoReport}
 	if runtime.GOARCH == "arm64" { // variable arguments go on the stack there, which starts after eight
 		args = append(args, 0, 0, 0, 0, 0)
 	}
-	args = append(args, uintptr(unsafe.Pointer(&name[0])))
+	args = append(args, uintptr(unsafe.Pointer(name)))
 	denied, _, _ := purego.SyscallN(checker(), args...)
 	runtime.KeepAlive(operation)
 	runtime.KeepAlive(name)
 	return int32(denied) == 0
+}
+
+// text is a string for the system's functions, not on a stack, which may move.
+//
+//go:noinline
+func text(s string) *byte {
+	b := make([]byte, len(s)+1)
+	copy(b, s)
+	return &b[0]
 }

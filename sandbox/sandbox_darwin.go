@@ -50,6 +50,13 @@ func start(p Policy, c Command) (*Process, error) {
 		args = append(args, "-D", param.Name+"="+param.Value)
 	}
 	args = append(args, "--", p.machine.Executable, "launch")
+	program := sandboxExec
+	if p.profile == classic { // which closes little that the system's own privacy permissions guard
+		if err := Disclaims(); err != nil {
+			return nil, err
+		}
+		program, args = p.machine.Executable, disclaiming(p.machine.Executable, args)
+	}
 	text, err := json.Marshal(plan{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal})
 	if err != nil {
 		return nil, fmt.Errorf("starting a sandbox: %w", err)
@@ -96,7 +103,7 @@ func start(p Policy, c Command) (*Process, error) {
 		}
 		files = append(files, f)
 	}
-	process, err := os.StartProcess(sandboxExec, args, &os.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	process, err := os.StartProcess(program, args, &os.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
 	closeAll(theirs)
 	if err != nil {
 		closeAll(ours)
@@ -238,8 +245,15 @@ func newMark() mark { return mark("handrail.command." + strings.ToLower(rand.Tex
 
 // Launch is the body of `handrail launch`: it becomes one command inside a sandbox that Start made. main calls it before
 // anything else and exits with its result. Started by anyone else it does nothing.
+//
+// With the arguments that disclaiming makes it becomes sandbox-exec, outside any sandbox.
 func Launch(args []string) int {
 	status := os.NewFile(fdStatus, "status")
+	if argv, ok := disclaimed(args); ok {
+		err := becomeDisclaimed(argv, os.Environ())
+		report{Failure: failureOf(&UnavailableError{What: "a command can't be kept from Handrail's own privacy permissions", Install: "choose the profile guarded", Cause: err})}.send(status)
+		return exitApply
+	}
 	var st unix.Stat_t
 	if len(args) != 0 || unix.Fstat(fdPlan, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
 		fmt.Fprintln(os.Stderr, "handrail launch: only Handrail starts this, inside a sandbox")

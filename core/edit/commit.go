@@ -111,6 +111,11 @@ func (t *target) prepare(content []byte, like model) (p *pending, err error) {
 	if err != nil {
 		return p, err
 	}
+	if t.options.undoOf == "" && runs(content, perm|like.perm) {
+		if err := quarantine(p.temp); err != nil {
+			return p, err
+		}
+	}
 	if err := t.options.at("sync"); err != nil {
 		return p, err
 	}

@@ -98,3 +98,22 @@ func TestClone(t *testing.T) {
 	}
 	wantTree(t, dir, map[string]string{"f": "old\n", "g": "old\n"})
 }
+
+// Programs that an assistant writes bear the mark, also one that was there; other files don't.
+func TestQuarantine(t *testing.T) {
+	root, dir := scratch(t, map[string]string{"tool": "#!/bin/sh\n", "text": "old\n"})
+	for name, write := range map[string]func() (Result, error){
+		"tool": func() (Result, error) { return Edit(root, "tool", []Hunk{line(0, "#!/bin/bash")}, Options{}) },
+		"new":  func() (Result, error) { return Write(root, "new", "#!/bin/sh\n", Options{}) },
+		"text": func() (Result, error) { return Edit(root, "text", []Hunk{line(0, "x")}, Options{}) },
+	} {
+		if _, err := write(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		buf := make([]byte, 100)
+		_, err := unix.Getxattr(filepath.Join(dir, name), quarantineName, buf)
+		if marked := err == nil; marked != (name != "text") {
+			t.Errorf("%s: marked %v (%v)", name, marked, err)
+		}
+	}
+}
