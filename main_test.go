@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"handrail/sandbox"
 )
 
 // built is the program as it is shipped, made once.
@@ -166,6 +168,25 @@ func TestCommands(t *testing.T) {
 		out, err := c.run(t, x.args...)
 		if (err != nil) != x.fail || !strings.Contains(out, x.want) {
 			t.Errorf("%s: %v\n%s", x.name, err, out)
+		}
+	}
+}
+
+// SECURITY.md says what the sandbox doesn't stop, in the words of doctor.
+func TestLimitsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, system := range []string{"linux", "darwin"} {
+		limits := sandbox.Limits(system)
+		if len(limits) < 8 {
+			t.Errorf("%s has only %d limits", system, len(limits))
+		}
+		for _, limit := range limits {
+			if !strings.Contains(string(text), "- "+limit+"\n") {
+				t.Errorf("SECURITY.md lacks: %s", limit)
+			}
 		}
 	}
 }

@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 		childLimit(dir)
 	case "patch":
 		childPatch(dir)
+	case "commands":
+		childCommands(dir)
 	}
 }
 

@@ -201,6 +201,9 @@ func (b *branch) flat(list []standing) []standing {
 
 func (l *looking) branch(d folder, prefix string, depth int) (*branch, error) {
 	names, err := d.Readdirnames(-1)
+	if errors.Is(err, fs.ErrNotExist) && prefix != "" {
+		return new(branch), nil // it was removed while it was open
+	}
 	if err != nil {
 		return nil, err
 	}

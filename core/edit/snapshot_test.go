@@ -47,7 +47,15 @@ func keeping(t testing.TB, files map[string]string, change func(*limits)) *kept 
 	}
 	k := &kept{t: t, state: filepath.Join(t.TempDir(), "state"), dir: dir, place: placeOf(t, dir, false)}
 	k.open(change)
-	t.Cleanup(func() { k.Close() })
+	t.Cleanup(func() {
+		k.Close()
+		filepath.WalkDir(k.dir, func(path string, d fs.DirEntry, err error) error { // so that an ordinary user can remove it
+			if d != nil && d.IsDir() {
+				os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+	})
 	return k
 }
 
