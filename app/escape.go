@@ -21,12 +21,39 @@ import (
 //
 // Not covered: ASCII letters that resemble each other (l and I), and CJK characters that do. Arabic, Hebrew, the Indic
 // scripts and emoji are safe but unreadable: their characters stand as numbers.
-func Escape(s string) string { return visible(s, false) }
+func Escape(s string) string { return visible(s, names) }
 
 // escapeProse is Escape for sentences: it also lets typographic quotes, dashes and dots through.
-func escapeProse(s string) string { return visible(s, true) }
+func escapeProse(s string) string { return visible(s, prose) }
 
-func visible(s string, prose bool) string {
+// escapeDiff is Escape for the lines of a diff: spaces stand as they are but at the end of a line, where they can't be seen,
+// and a tab is an arrow and three spaces. What begins a line says what becomes of it, and isn't part of its text.
+func escapeDiff(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		line, ended := strings.CutSuffix(line, "\n")
+		if line != "" && strings.ContainsRune(" +-@", rune(line[0])) {
+			b.WriteByte(line[0])
+			line = line[1:]
+		}
+		b.WriteString(visible(line, code))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// style is what is to be shown. The zero value lets least through.
+type style uint8
+
+const (
+	names style = iota
+	prose
+	code
+)
+
+func visible(s string, as style) string {
 	ending := ""
 	if utf8.ValidString(s) && !norm.NFC.IsNormalString(s) {
 		if c := norm.NFC.String(s); norm.NFD.String(c) == s {
@@ -43,7 +70,11 @@ func visible(s string, prose bool) string {
 			switch {
 			case r < 0:
 				fmt.Fprintf(&b, "⟨x%02X⟩", -r)
-			case plain(text, i, foreign, prose):
+			case as == code && r == '\t':
+				b.WriteString("→   ")
+			case as == code && r == ' ' && at(text, i+1) != none:
+				b.WriteByte(' ')
+			case plain(text, i, foreign, as == prose):
 				b.WriteRune(r)
 			default:
 				fmt.Fprintf(&b, "⟨U+%04X⟩", r)

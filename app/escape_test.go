@@ -126,6 +126,26 @@ func unescape(s string) string {
 	return b.String()
 }
 
+func TestEscapeDiff(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                           "",
+		" \n":                        " \n",
+		"+\tif x {\n-  y \n":         "+→   if x {\n-  y⟨U+0020⟩\n",
+		"+a  b":                      "+a  b",
+		"+\t":                        "+→   ",
+		"+→   x":                     "+⟨U+2192⟩   x",
+		"++ \n":                      "++⟨U+0020⟩\n",
+		"+\u202e\x1b[2J\u200b\xff\r": "+⟨U+202E⟩⟨U+001B⟩[2J⟨U+200B⟩⟨xFF⟩⟨U+000D⟩",
+		"+สวัสดี":                    "+สวัสดี",
+		"@@ -1,2 +1,2 @@\n M a\n":    "@@ -1,2 +1,2 @@\n M a\n",
+		"D a  b":                     "D a  b",
+	} {
+		if got := escapeDiff(in); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}
+
 // FuzzEscape holds Escape to its two promises: nothing that deceives gets through, and the text can be read back, so that
 // no two texts look the same.
 func FuzzEscape(f *testing.F) {
@@ -136,12 +156,12 @@ func FuzzEscape(f *testing.F) {
 		f.Add(c.in)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		for _, prose := range []bool{false, true} {
-			out := visible(in, prose)
+		for _, as := range []style{names, prose, code} {
+			out := visible(in, as)
 			if !utf8.ValidString(out) {
 				t.Errorf("%q gives invalid UTF-8", in)
 			}
-			if got := unescape(out); got != in {
+			if got := unescape(strings.ReplaceAll(out, "→   ", "⟨U+0009⟩")); got != in {
 				t.Errorf("%q is shown as %q, which reads %q", in, out, got)
 			}
 			if !norm.NFC.IsNormalString(out) {
@@ -151,6 +171,12 @@ func FuzzEscape(f *testing.F) {
 				if deceives(r) {
 					t.Errorf("%q lets U+%04X through", in, r)
 				}
+			}
+			if as == code {
+				if strings.HasSuffix(out, " ") && !strings.HasSuffix(out, "→   ") {
+					t.Errorf("%q ends with a space that can't be seen: %q", in, out)
+				}
+				continue
 			}
 			if strings.HasPrefix(out, " ") || strings.HasSuffix(out, " ") || strings.Contains(out, "  ") {
 				t.Errorf("%q shows a space that can't be seen: %q", in, out)

@@ -65,7 +65,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	title, covers, until := messages(r)
 	q := Question{
 		Window:             w.say("window_title", nil),
-		Title:              w.spans(title, holes{"Who": who, "Thing": quote(Escape(thing(r))), "Commits": w.count("commits", int64(r.Commits), nil)}),
+		Title:              w.spans(title, holes{"Who": who, "Thing": quote(Escape(thing(r))), "Commits": w.count("commits", int64(r.Commits), nil), "Changes": w.count("changes", int64(r.Changes), nil)}),
 		More:               w.say("more_below", nil),
 		Refuse:             w.say("button_refuse", nil),
 		Allow:              w.say("button_allow", nil),
@@ -92,6 +92,18 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	if r.Folder != "" {
 		exact(folderLabel(r), r.Folder)
 	}
+	isNew := func(makes bool) {
+		if makes {
+			q.Facts[len(q.Facts)-1].Value += " " + w.say("folder_new", nil)
+		}
+	}
+	if r.Kind == approval.Patch {
+		isNew(r.Makes)
+	}
+	for _, p := range r.Also {
+		exact(folderLabel(approval.Request{Kind: r.Kind, File: p.File}), p.Folder)
+		isNew(p.Makes)
+	}
 	if r.Path != "" && r.Path != r.Folder {
 		exact("label_file", r.Path)
 	}
@@ -115,6 +127,9 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 		fact("label_signer", w.say("signer_unknown", nil))
 	}
 	exact("label_tool", r.Tool)
+	if r.Diff != "" {
+		q.Facts = append(q.Facts, Fact{Label: w.say("label_diff", nil), Value: escapeDiff(r.Diff), Exact: true})
+	}
 	q.Details = w.details(r)
 	if r.Reason != "" {
 		reason, left := cut(r.Reason, approval.MaxReason)
@@ -144,6 +159,12 @@ func complete(r approval.Request) error {
 		return fmt.Errorf("no host")
 	case r.Kind == approval.GitPush && (r.Address == "" || r.Remote == "" || r.Branch == "" || r.Commit == ""):
 		return fmt.Errorf("no remote, branch or commit")
+	case r.Kind == approval.Patch && (r.Diff == "" || r.Changes < 1):
+		return fmt.Errorf("no changes")
+	case len(r.Diff) > approval.MaxDiff:
+		return fmt.Errorf("a diff that is too long")
+	case slices.ContainsFunc(r.Also, func(p approval.Place) bool { return r.Kind != approval.Patch || !filepath.IsAbs(p.Folder) }):
+		return fmt.Errorf("no folder, or too many")
 	case len(r.Subjects) > approval.MaxSubjects || len(r.Subjects) > r.Commits:
 		return fmt.Errorf("more commits than there are")
 	}
@@ -171,6 +192,8 @@ func messages(r approval.Request) (title, covers, until string) {
 		title, covers = "title_look_folder", "covers_look_folder"
 	case approval.Protected:
 		title, covers, until = "title_protected", "covers_protected", "until_once"
+	case approval.Patch:
+		title, covers = "title_patch", "covers_patch"
 	case approval.Network:
 		title, covers = "title_network", "covers_network"
 	case approval.Loopback:
@@ -191,7 +214,7 @@ func messages(r approval.Request) (title, covers, until string) {
 		switch r.Kind {
 		case approval.LookFolder, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
 			title = ""
-		case approval.Protected, approval.Network, approval.Loopback:
+		case approval.Protected, approval.Patch, approval.Network, approval.Loopback:
 		default:
 			title += "_new"
 		}
@@ -296,7 +319,7 @@ func (w Words) claim(r approval.Request) string {
 func (w Words) holds(r approval.Request) string {
 	values := holes{"Size": w.size(r.Bytes)}
 	switch {
-	case reaches(r), pastes(r):
+	case reaches(r), pastes(r), r.Kind == approval.Patch:
 		return ""
 	case r.Makes:
 		return w.say("holds_new", nil)
@@ -324,6 +347,11 @@ func (w Words) details(r approval.Request) []Fact {
 	}
 	if !r.Makes && !pastes(r) {
 		add("label_folder_id", fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
+	}
+	for _, p := range r.Also {
+		if !p.Makes {
+			add("label_folder_id", fmt.Sprintf("%d:%d", p.FolderID.Device, p.FolderID.Inode))
+		}
 	}
 	if r.Home != "" {
 		add("label_home", Escape(r.Home))

@@ -120,6 +120,25 @@ var questions = []struct {
 	})},
 	{"clipboard", request(approval.Clipboard, paste)},
 	{"clipboard_session", request(approval.ClipboardSession, paste)},
+	{"patch", request(approval.Patch, func(r *approval.Request) {
+		patch(r)
+		r.UndoLimited = true
+		r.Also = []approval.Place{{Folder: "/home/ann/Handrail/notes.txt", FolderID: grant.ID{Device: 2049, Inode: 77}, File: true},
+			{Folder: "/home/ann/Handrail/เว็บไซต์", Makes: true}}
+	})},
+	{"patch_one", request(approval.Patch, func(r *approval.Request) {
+		patch(r)
+		r.Changes, r.Diff = 1, "M Holiday Photos/list.txt\n@@ -1,1 +1,1 @@\n-June\n+July"
+	})},
+	{"patch_new", request(approval.Patch, func(r *approval.Request) {
+		patch(r)
+		r.Makes, r.FolderID, r.Changes = true, grant.ID{}, 1
+		r.Diff = "A Holiday Photos/run.sh (becomes executable)\n@@ -0,0 +1,2 @@\n+#!/bin/sh\n+rm -rf \u202e~ \x1b[2J\u200b"
+	})},
+	{"patch_protected", request(approval.Protected, func(r *approval.Request) {
+		r.Folder, r.Path, r.Tool = "/home/ann/Handrail/website/.vscode", "/home/ann/Handrail/website/.vscode/tasks.json", "apply_patch"
+		r.Files, r.Bytes, r.Diff = 0, 0, "M website/.vscode/tasks.json\n@@ -1,1 +1,1 @@\n-{}\n+{\"tasks\": []}"
+	})},
 	{"thai", request(approval.EditFolder, func(r *approval.Request) {
 		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
 		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
@@ -143,6 +162,15 @@ func push(r *approval.Request) {
 // paste makes r a request to read the clipboard.
 func paste(r *approval.Request) {
 	r.Folder, r.FolderID, r.Tool, r.Files, r.Bytes = "", grant.ID{}, "bash", 0, 0
+}
+
+// patch makes r a request to apply a patch.
+func patch(r *approval.Request) {
+	r.Tool, r.Files, r.Bytes, r.Changes = "apply_patch", 0, 0, 4
+	r.Diff = "M Holiday Photos/list.txt\n@@ -1,3 +1,3 @@\n June \n-\tsea, 14 pictures\n+    sea, 15 pictures\n เชียงใหม่\n\\ No newline at end of file\n\n" +
+		"A เว็บไซต์/index.html\n@@ -0,0 +1,2 @@\n+<h1>สวัสดี</h1>\n+\n\n" +
+		"R Holiday Photos/old.txt -> Holiday Photos/new.txt\n\n" +
+		"D notes.txt\n-remember\n(31 lines more)"
 }
 
 var tongues = []string{"en", "th"}
@@ -239,6 +267,17 @@ func bound(r approval.Request) []string {
 	for _, subject := range r.Subjects {
 		list = append(list, Escape(subject))
 	}
+	for _, p := range r.Also {
+		if list = append(list, Escape(p.Folder)); !p.Makes {
+			list = append(list, fmt.Sprintf("%d:%d", p.FolderID.Device, p.FolderID.Inode))
+		}
+	}
+	for line := range strings.Lines(r.Diff) {
+		list = append(list, escapeDiff(strings.TrimSuffix(line, "\n")))
+	}
+	if r.Changes > 0 {
+		list = append(list, groups(int64(r.Changes)))
+	}
 	if r.Commits > 0 {
 		list = append(list, groups(int64(r.Commits)))
 	}
@@ -261,7 +300,8 @@ func bound(r approval.Request) []string {
 // A field that is added to a request must be shown too: whoever adds one comes by here.
 func TestEveryFieldIsShown(t *testing.T) {
 	for typ, want := range map[reflect.Type]int{
-		reflect.TypeFor[approval.Request](): 23,
+		reflect.TypeFor[approval.Request](): 26,
+		reflect.TypeFor[approval.Place]():   4,
 		reflect.TypeFor[client.Identity]():  6,
 		reflect.TypeFor[grant.ID]():         2,
 	} {
@@ -295,6 +335,11 @@ func TestNoQuestion(t *testing.T) {
 		{"push to no branch", request(approval.GitPush, func(r *approval.Request) { push(r); r.Branch = "" }), good},
 		{"push of no commit", request(approval.GitPush, func(r *approval.Request) { push(r); r.Commit = "" }), good},
 		{"more subjects than commits", request(approval.GitPush, func(r *approval.Request) { push(r); r.Subjects = []string{"a"} }), good},
+		{"patch of nothing", request(approval.Patch, nil), good},
+		{"patch of no files", request(approval.Patch, func(r *approval.Request) { patch(r); r.Changes = 0 }), good},
+		{"patch in a relative folder", request(approval.Patch, func(r *approval.Request) { patch(r); r.Also = []approval.Place{{Folder: "a"}} }), good},
+		{"folders of another question", request(approval.EditFolder, func(r *approval.Request) { r.Also = []approval.Place{{Folder: "/a"}} }), good},
+		{"a diff that is too long", request(approval.Patch, func(r *approval.Request) { patch(r); r.Diff = strings.Repeat("+a\n", approval.MaxDiff/3+1) }), good},
 		{"negative count", request(approval.EditFolder, func(r *approval.Request) { r.Files = -1 }), good},
 	} {
 		if q, err := NewQuestion(c.r, c.words); err == nil {

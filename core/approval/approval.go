@@ -34,6 +34,7 @@ const (
 	Loopback   Kind = "loopback"    // connect to programs on this computer's own address
 	GitSignIn  Kind = "git_sign_in" // let git use the sign-in that the person saved for Host
 	GitPush    Kind = "git_push"    // send commits to a branch on Host
+	Patch      Kind = "patch"       // make the changes in Diff, and then others in Folder and Also
 	Clipboard  Kind = "clipboard"   // read the clipboard, this time
 	// ClipboardSession is to read the clipboard until the session ends.
 	ClipboardSession Kind = "clipboard_session"
@@ -79,14 +80,38 @@ type Request struct {
 	Commit    string   `json:"commit,omitempty"`
 	Commits   int      `json:"commits,omitempty"`
 	Subjects  []string `json:"subjects,omitempty"`
+	// Also are more folders that are asked for together with Folder. Diff is all of what is about to be changed, in Changes files,
+	// at most MaxDiff bytes: lines that begin with a blank, -, + or @@, and before each file's one that names it.
+	Also    []Place `json:"also,omitempty"`
+	Diff    string  `json:"diff,omitempty"`
+	Changes int     `json:"changes,omitempty"`
 	// Reason is what the model says it is for: untrusted, shown quoted, at most MaxReason characters.
 	Reason string `json:"reason,omitempty"`
 }
 
-// MaxReason is how many characters of a model's reason are shown, MaxSubjects how many commits' first lines.
+// Place is one of several folders that are asked for, with the fields that a Request has for its Folder.
+type Place struct {
+	Folder   string   `json:"folder"`
+	FolderID grant.ID `json:"folder_id"`
+	Makes    bool     `json:"makes,omitempty"`
+	File     bool     `json:"file,omitempty"`
+}
+
+// Folders are the paths of all folders that are asked for.
+func (r Request) Folders() []string {
+	list := []string{r.Folder}
+	for _, p := range r.Also {
+		list = append(list, p.Folder)
+	}
+	return list
+}
+
+// MaxReason is how many characters of a model's reason are shown, MaxSubjects how many commits' first lines, MaxDiff how many
+// bytes a diff may have: what can't be shown whole can't be asked.
 const (
 	MaxReason   = 200
 	MaxSubjects = 200
+	MaxDiff     = 64 << 10
 )
 
 // Digest names exactly this request.

@@ -35,6 +35,7 @@ type group struct {
 // part is one file of a group.
 type part struct {
 	at     At
+	label  string // the path as the caller has it, for errors
 	place  *place // until it is locked
 	key    lockKey
 	target *target // once it is locked
@@ -71,14 +72,14 @@ func (g *group) close() {
 }
 
 // find adds a file. With create it need not exist; ofLink means a link itself, not what it leads to.
-func (g *group) find(at At, create, ofLink bool) (*part, error) {
+func (g *group) find(at At, label string, create, ofLink bool) (*part, error) {
 	o := g.options
 	o.ofLink = ofLink
 	p, err := find(at.Root, at.Name, o, create)
 	if err != nil {
 		return nil, err
 	}
-	part := &part{at: At{at.Root, p.name}, place: p, key: p.key()}
+	part := &part{at: At{at.Root, p.name}, label: label, place: p, key: p.key()}
 	g.parts = append(g.parts, part)
 	return part, nil
 }
@@ -93,7 +94,7 @@ func (g *group) lock(ofLink func(*part) bool) error {
 	})
 	for i := 1; i < len(list); i++ {
 		if list[i].key == list[i-1].key {
-			return badPatch("multiple operations target " + shown(list[i].at.Name)).Then("put all changes of a file under one header")
+			return badPatch("multiple operations target " + shown(list[i].label)).Then("put all changes of a file under one header")
 		}
 	}
 	if err := g.nested(); err != nil {
@@ -128,7 +129,7 @@ func (g *group) commit() error {
 	todo := g.todo()
 	for _, p := range todo {
 		if err := p.prepare(); err != nil {
-			return g.back(inFile(p.at.Name, err))
+			return g.back(inFile(p.label, err))
 		}
 	}
 	if err := g.keep(todo); err != nil {
@@ -136,7 +137,7 @@ func (g *group) commit() error {
 	}
 	for _, p := range todo {
 		if err := p.pending.commit(); err != nil {
-			return g.back(inFile(p.at.Name, err))
+			return g.back(inFile(p.label, err))
 		}
 	}
 	for _, p := range todo {

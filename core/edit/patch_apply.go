@@ -117,10 +117,10 @@ func (s *staging) open(f FilePatch, at func(string) (At, error)) (err error) {
 		return err
 	}
 	if f.Action == AddFile {
-		st.to, err = s.find(where, true, false)
+		st.to, err = s.find(where, f.Path, true, false)
 		return err
 	}
-	if st.from, err = s.find(where, false, f.Action == DeleteFile); err != nil {
+	if st.from, err = s.find(where, f.Path, false, f.Action == DeleteFile); err != nil {
 		return err
 	}
 	if f.Action == UpdateFile {
@@ -132,7 +132,7 @@ func (s *staging) open(f FilePatch, at func(string) (At, error)) (err error) {
 	if where, err = at(f.To); err != nil {
 		return err
 	}
-	if st.to, err = s.find(where, true, false); err != nil {
+	if st.to, err = s.find(where, f.To, true, false); err != nil {
 		return err
 	}
 	if st.to.key != st.from.key {
@@ -155,7 +155,7 @@ func (f *staged) stage(s *staging, o Options) error {
 		}
 	}
 	if f.to != nil && f.to != f.from && f.to.target.exists {
-		h := hint.New("exists", shown(f.to.at.Name)+" exists")
+		h := hint.New("exists", shown(f.to.label)+" exists")
 		if f.Action == AddFile {
 			return h.Then("use *** Update File to change it, or write_file with overwrite=true to replace all of it")
 		}
@@ -267,12 +267,12 @@ func (f *staged) planRemoval() {
 	t := p.target
 	p.plan(putNone)
 	if t.link != "" {
-		f.whole = "-→ " + t.link + "\n"
+		f.whole = "(a link to " + shown(t.link) + ")\n"
 		return
 	}
 	before, _, _, err := decode(t.content)
 	if err != nil {
-		f.whole = fmt.Sprintf("-(%s, not text)\n", plural(len(t.content), "byte"))
+		f.whole = fmt.Sprintf("(%s that are not text)\n", plural(len(t.content), "byte"))
 		return
 	}
 	b := newBody(before, "")
@@ -281,7 +281,7 @@ func (f *staged) planRemoval() {
 	d := diffText{whole: true}
 	d.side('-', b, 0, end, 0)
 	if left := p.r.Removed - b.height(0, end); left > 0 {
-		d.line(fmt.Sprintf("-… %s more", plural(left, "line")))
+		d.line(fmt.Sprintf("(%s more)", plural(left, "line")))
 	}
 	f.whole = d.String()
 	if t.was.links > 1 {
@@ -301,7 +301,10 @@ func (s *staging) digest() string {
 	sum := sha256.New()
 	out := json.NewEncoder(sum)
 	for _, p := range s.parts {
-		in := p.target.parent
+		var in identity // of the folder; one that is missing may be made meanwhile
+		if p.target.exists {
+			in = p.target.parent
+		}
 		// No error is possible: all of it can be written as JSON.
 		out.Encode([]any{p.at.path(), in.device, in.inode, p.do, p.r.OldHash, p.r.Hash, p.target.was.perm, p.like.perm, p.like.executable, p.link})
 	}

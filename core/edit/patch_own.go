@@ -209,6 +209,9 @@ func (r *ownReader) endFile() error {
 			return badLine(r.start, "update file hunk for path "+quoted(f.Path)+" is empty").Then("give what changes, with a line of context")
 		}
 	}
+	if f.To == f.Path {
+		f.To = ""
+	}
 	r.patch.Files = append(r.patch.Files, *f)
 	r.file, r.chunk, r.ended = nil, nil, false
 	return nil

@@ -181,7 +181,7 @@ func (r *restoring) find(g *group, u *Undo) (err error) {
 	if r.root, err = os.OpenRoot(r.Folder); err != nil {
 		return problem("opening", r.Folder, err)
 	}
-	r.part, err = g.find(At{r.root, r.Name}, true, r.Link != "")
+	r.part, err = g.find(At{r.root, r.Name}, r.Name, true, r.Link != "")
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -167,6 +168,9 @@ type effect struct {
 	// try says, before the person is asked, why the call would fail anyway; it changes nothing. It may be nil, and it is
 	// called only if the session may read the place.
 	try func() error
+	// removes says that a write takes the name away. diff is what is written, where the question shows it.
+	removes bool
+	diff    string
 	// way is what reach and push are about; place then says for which repository.
 	way way
 }
@@ -205,15 +209,9 @@ func (g *Gate) pass(ctx context.Context, c *Call, p plan) (answer, error) {
 	}
 	defer context.AfterFunc(c.Session.Context(), func() { cancel(context.Cause(c.Session.Context())) })()
 
-	var by []string
-	for _, e := range p.effects {
-		allowed, err := g.judge(ctx, c, e)
-		if err != nil {
-			return answer{}, g.refused(c, p, err)
-		}
-		if allowed != "" {
-			by = append(by, allowed)
-		}
+	by, err := g.judgeAll(ctx, c, p)
+	if err != nil {
+		return answer{}, g.refused(c, p, err)
 	}
 	if err := g.open(c); err != nil { // the person may have paused while they were asked
 		return answer{}, g.refused(c, p, err)
@@ -234,6 +232,23 @@ func (g *Gate) pass(ctx context.Context, c *Call, p plan) (answer, error) {
 			Then("do not do it again; ask the person to check the disk, then restart Handrail").Wrap(rerr)
 	}
 	return a, err
+}
+
+// judgeAll judges all effects of a plan before the first is done. by names what allowed them.
+func (g *Gate) judgeAll(ctx context.Context, c *Call, p plan) (by []string, err error) {
+	if p.diff != nil {
+		return g.together(ctx, c, p)
+	}
+	for _, e := range p.effects {
+		allowed, err := g.judge(ctx, c, e)
+		if err != nil {
+			return nil, err
+		}
+		if allowed != "" {
+			by = append(by, allowed)
+		}
+	}
+	return by, nil
 }
 
 // open says why no call of this session may act now.
@@ -329,7 +344,10 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 	}
 	now, p := r.Policy, e.place
 	op := sandbox.Write
-	if p.info == nil {
+	switch {
+	case e.removes:
+		op = sandbox.Delete
+	case p.info == nil:
 		op = sandbox.Create
 	}
 	unit := sandbox.Place{Path: p.unit.Folder, Device: p.unitID.Device, Inode: p.unitID.Inode, File: p.unit.File}
@@ -468,28 +486,37 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 	case network, pushing: // another host, or another commit, is another question
 		key += fmt.Sprintf("\x00%x", r.Digest())
 	}
-	if err := g.append(c, audit.Record{Kind: audit.Question, Call: c.ID, Tool: c.Tool.Name, Text: asked(r), Paths: []string{r.Folder}}); err != nil {
+	d, err := g.put(ctx, c, key, r)
+	if err != nil {
 		return "", err
+	}
+	return g.grant(c, e, r, right, d)
+}
+
+// put puts a question to the person. key says which calls ask the same thing. The decision allows r; any other is an error.
+func (g *Gate) put(ctx context.Context, c *Call, key string, r approval.Request) (approval.Decision, error) {
+	if err := g.append(c, audit.Record{Kind: audit.Question, Call: c.ID, Tool: c.Tool.Name, Text: asked(r), Paths: r.Folders()}); err != nil {
+		return approval.Decision{}, err
 	}
 	defer c.keepAlive("Waiting for the person to answer in Handrail")()
 	a := g.Queue.Ask(ctx, c.gone, c.Session.Context(), key, r, c.left())
 	if a.Pending != "" {
-		return "", hint.New("approval_pending", "the person has not answered yet").
+		return approval.Decision{}, hint.New("approval_pending", "the person has not answered yet").
 			Because("Handrail is asking them on their screen (question " + a.Pending + ")").
 			Then("tell them that a question waits in Handrail, then make the same call again: it waits for the answer and is not asked twice")
 	}
 	allowed := a.Decision.Covers(a.Request) == nil
-	d := audit.Record{Kind: audit.Decision, Call: c.ID, Tool: c.Tool.Name, Text: asked(r), Paths: []string{r.Folder}, By: a.Decision.Surface, Outcome: a.Decision.Verdict.String(), Detail: a.Decision.Detail}
+	d := audit.Record{Kind: audit.Decision, Call: c.ID, Tool: c.Tool.Name, Text: asked(r), Paths: r.Folders(), By: a.Decision.Surface, Outcome: a.Decision.Verdict.String(), Detail: a.Decision.Detail}
 	if err := g.append(c, d); err != nil {
-		return "", err
+		return approval.Decision{}, err
 	}
 	if !allowed {
-		return "", unanswered(a.Decision, r)
+		return approval.Decision{}, unanswered(a.Decision, r)
 	}
 	if !same(a.Request, r) {
-		return "", changedSince(r)
+		return approval.Decision{}, changedSince(r)
 	}
-	return g.grant(c, e, r, right, a.Decision)
+	return a.Decision, nil
 }
 
 // asked is a question in one line, for the log.
@@ -504,7 +531,8 @@ func changedSince(r approval.Request) error {
 // same says whether two requests ask for the same right on the same folder.
 func same(a, b approval.Request) bool {
 	return a.Kind == b.Kind && a.Session == b.Session && a.Folder == b.Folder && a.FolderID == b.FolderID && a.Makes == b.Makes && a.File == b.File &&
-		(a.Kind != approval.Protected || a.Path == b.Path) && a.Host == b.Host && a.Address == b.Address && a.Branch == b.Branch && a.Commit == b.Commit
+		(a.Kind != approval.Protected || a.Path == b.Path) && a.Host == b.Host && a.Address == b.Address && a.Branch == b.Branch && a.Commit == b.Commit &&
+		a.Diff == b.Diff && slices.Equal(a.Also, b.Also)
 }
 
 // grant adds what the person allowed and judges the effect again: the answer counts only if the policy agrees.
@@ -573,7 +601,7 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 			r.Kind = approval.EditFolder
 		}
 	case protected:
-		r.Kind = approval.Protected
+		r.Kind, r.Diff = approval.Protected, e.diff
 	case network, pushing:
 		return e.ask(r), grant.None, nil
 	}
@@ -693,6 +721,8 @@ func unanswered(d approval.Decision, r approval.Request) error {
 		what = r.Address
 	case what == "":
 		what = "the clipboard"
+	case r.Kind == approval.Patch:
+		what = strings.Join(r.Folders(), ", ")
 	}
 	return hint.New("refused", fmt.Sprintf("the person said no (%s)", what)).Then("do not ask again or work around it; ask them in the chat what they want instead")
 }

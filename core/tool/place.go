@@ -28,6 +28,8 @@ type place struct {
 	unitID grant.ID
 	// notes say where the path led elsewhere than it was written.
 	notes []string
+	// made says that makeUnit made the unit's folder.
+	made bool
 }
 
 func (p *place) close() {
@@ -50,6 +52,24 @@ func (g *Gate) locate(path, base string, folder bool) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	return g.reachPlace(path, real, folder)
+}
+
+// locateEntry is locate for a name itself: if it is a link, the link is meant and not what it leads to.
+func (g *Gate) locateEntry(path, base string) (*place, error) {
+	full, err := g.expand(path, base)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := resolve(filepath.Dir(full))
+	if err != nil {
+		return nil, err
+	}
+	return g.reachPlace(path, filepath.Join(dir, filepath.Base(full)), false)
+}
+
+// reachPlace opens the unit of a path whose links are resolved.
+func (g *Gate) reachPlace(path, real string, folder bool) (*place, error) {
 	real, notes, err := g.twin(real)
 	if err != nil {
 		return nil, err
@@ -131,6 +151,7 @@ func (p *place) makeUnit() (made bool, err error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
+	p.made = p.made || err == nil
 	return err == nil, p.enterUnit(filepath.Dir(p.unit.Folder))
 }
 

@@ -42,7 +42,7 @@ type Tool struct {
 
 // All lists every tool, in the order in which clients see them.
 func All() []Tool {
-	return []Tool{bashTool, bashBGTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, requestAccessTool}
+	return []Tool{bashTool, bashBGTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, applyPatchTool, requestAccessTool}
 }
 
 // answer is what a call gives: a text for the model and the same as data.
@@ -59,6 +59,9 @@ type plan struct {
 	effects []effect
 	// run does it, once the gate let it. It uses what the plan opened and checked, and nothing found anew.
 	run func(ctx context.Context) (answer, error)
+	// diff is set for a change of several files: what it asks for is asked in one question, with what this gives. It changes
+	// nothing; run then does exactly what it said, or nothing.
+	diff func() (text string, files int, err error)
 	// done closes what the plan opened; it may be nil.
 	done func()
 }
