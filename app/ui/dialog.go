@@ -86,7 +86,7 @@ func texts(q app.Question) (own, foreign string) {
 		}
 	}
 	for _, f := range slices.Concat(q.Facts, q.Details) {
-		ours, others = append(ours, f.Label), append(others, f.Value)
+		ours, others = append(ours, f.Label), append(others, strings.ReplaceAll(f.Value, "\n", ""))
 	}
 	return strings.Join(ours, ""), strings.Join(others, "")
 }
@@ -283,7 +283,14 @@ func (d *dialogWindow) question(q app.Question) fyne.CanvasObject {
 		sheet := canvas.NewRectangle(app.Sheet)
 		sheet.CornerRadius = 4
 		list = append(list, sheet)
-		top, bottom := add(margin+8, 4, wrap(text(f.Value, d.faces.mono, 14, app.Ink, true), column-16))
+		var lines [][]span
+		for line := range strings.SplitSeq(f.Value, "\n") {
+			if line == "" {
+				line = " " // else it takes no height
+			}
+			lines = append(lines, wrap(text(line, d.faces.mono, 14, app.Ink, true), column-16)...)
+		}
+		top, bottom := add(margin+8, 4, lines)
 		sheet.Move(fyne.NewPos(margin, top-3))
 		sheet.Resize(fyne.NewSize(column, bottom-top+6))
 		y += 3
