@@ -55,9 +55,7 @@ var applyPatchTool = define[ApplyPatchInput, ApplyPatchOutput](Tool{
 	p.done = t.close
 	var names []string
 	for _, f := range patch.Files {
-		for _, path := range f.Paths() {
-			names = append(names, path)
-		}
+		names = append(names, f.Paths()...)
 		if err := t.locate(g, c, f); err != nil {
 			p.text = patchText(names)
 			return p, err
