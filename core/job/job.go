@@ -29,7 +29,11 @@ type Spec struct {
 	Dir     string
 	Env     []string
 	Input   []byte // the whole standard input; nil is /dev/null
-	Policy  sandbox.Policy
+	// Interactive keeps the standard input open for Job.Stdin. Terminal, if not nil, runs the job in a pseudo-terminal of that
+	// size, which is interactive too; its output is then all one stream. Input is not used with either.
+	Interactive bool
+	Terminal    *Size
+	Policy      sandbox.Policy
 	// Timeout ends the job that long after its start; 0 lets it run until it ends or is stopped.
 	Timeout time.Duration
 	// Work is the session's folder for output that is too long for memory. Background jobs write there from the start.
@@ -73,6 +77,8 @@ type Job struct {
 	Spec    Spec
 	Started time.Time
 	Output  *Output
+	// Stdin takes input if the Spec says so; else it is closed.
+	Stdin *Input
 
 	process process
 	done    chan struct{}
@@ -162,7 +168,7 @@ func (e *Engine) register(spec Spec) (*Job, error) {
 	}
 	e.next++
 	id := fmt.Sprintf("job-%d", e.next)
-	j := &Job{ID: id, Spec: spec, Started: time.Now(), done: make(chan struct{}), stop: make(chan struct{})}
+	j := &Job{ID: id, Spec: spec, Started: time.Now(), Stdin: new(Input), done: make(chan struct{}), stop: make(chan struct{})}
 	j.Output = newOutput(spec.Work, id+".log", spec.Background)
 	if e.jobs == nil {
 		e.jobs = make(map[string]*Job)
@@ -184,8 +190,25 @@ func (e *Engine) changed() {
 	}
 }
 
-// begin starts the process. Its output comes through two pipes of which the job holds the reading ends.
+// begin starts the process. Its output comes through two pipes of which the job holds the reading ends, or through a
+// terminal.
 func (j *Job) begin(start func(sandbox.Policy, sandbox.Command) (process, error)) (err error) {
+	c := sandbox.Command{Argv: j.Spec.Argv, Dir: j.Spec.Dir, Env: j.Spec.Env}
+	if j.Spec.Terminal != nil {
+		ours, theirs, err := openTerminal(*j.Spec.Terminal)
+		if err != nil {
+			return fmt.Errorf("starting a job: %w", err)
+		}
+		defer theirs.Close()
+		c.Stdin, c.Stdout, c.Stderr, c.Terminal = theirs, theirs, theirs, true
+		if j.process, err = start(j.Spec.Policy, c); err != nil {
+			ours.Close()
+			return err
+		}
+		j.Stdin.file, j.Stdin.terminal = ours, new(terminal)
+		j.Output.readTerminal(ours, watched{ours, j.Stdin.terminal, j.Stdin})
+		return nil
+	}
 	var open []*os.File
 	defer func() {
 		for _, f := range open {
@@ -204,7 +227,7 @@ func (j *Job) begin(start func(sandbox.Policy, sandbox.Command) (process, error)
 	outR, outW := pipe()
 	errR, errW := pipe()
 	var inR, inW *os.File
-	if j.Spec.Input != nil {
+	if j.Spec.Input != nil || j.Spec.Interactive {
 		inR, inW = pipe()
 	} else if err == nil {
 		if inR, err = os.Open(os.DevNull); err != nil {
@@ -213,15 +236,18 @@ func (j *Job) begin(start func(sandbox.Policy, sandbox.Command) (process, error)
 	}
 	open = append(open, inR, outW, errW)
 	if err == nil {
-		j.process, err = start(j.Spec.Policy, sandbox.Command{
-			Argv: j.Spec.Argv, Dir: j.Spec.Dir, Env: j.Spec.Env, Stdin: inR, Stdout: outW, Stderr: errW})
+		c.Stdin, c.Stdout, c.Stderr = inR, outW, errW
+		j.process, err = start(j.Spec.Policy, c)
 	}
 	if err != nil {
 		open = append(open, outR, errR, inW)
 		return err
 	}
 	j.Output.read(outR, errR)
-	if inW != nil {
+	switch {
+	case j.Spec.Interactive:
+		j.Stdin.file = inW
+	case inW != nil:
 		go func() {
 			inW.Write(j.Spec.Input) // a command that doesn't read its input is no error
 			inW.Close()
@@ -229,6 +255,9 @@ func (j *Job) begin(start func(sandbox.Policy, sandbox.Command) (process, error)
 	}
 	return nil
 }
+
+// PID is the process that leads the job; it is the sandbox's, which holds the command.
+func (j *Job) PID() int { return j.process.PID() }
 
 // run waits for the end, enforces the time-out, and tells.
 func (j *Job) run(e *Engine) {
@@ -254,6 +283,7 @@ func (j *Job) run(e *Engine) {
 		j.kill(exited)
 	}
 	<-exited
+	j.Stdin.end()
 	// All writers are dead, so the pipes end; a descriptor that was passed out of the tree must not hold us up.
 	j.Output.drain(Grace)
 	j.mu.Lock()

@@ -94,6 +94,12 @@ func (o *Output) read(out, err *os.File) {
 	o.readers.Go(func() { o.copy(err, Stderr) })
 }
 
+// readTerminal reads what comes out of a terminal as standard output; file is closed at the end.
+func (o *Output) readTerminal(file *os.File, r io.Reader) {
+	o.pipes = []*os.File{file}
+	o.readers.Go(func() { o.copy(r, Stdout) })
+}
+
 func (o *Output) copy(r io.Reader, s Stream) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -283,4 +289,41 @@ func (o *Output) Grown(total int64) <-chan struct{} {
 		return now
 	}
 	return o.grown
+}
+
+// Last gives the end of the output in the order of its arrival, at most n bytes of it, and how many came before: from
+// memory, or from the file where that holds more. Where the file has let go of something or can't be read, it is less.
+func (o *Output) Last(n int64) (end []byte, before int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	t := o.all.text()
+	end = t.Tail
+	if t.Missing == 0 {
+		end = append(t.Head, t.Tail...)
+	} else if want := min(n, o.fileSize); want > int64(len(end)) && o.fileErr == nil {
+		if f, err := o.reopen(); err == nil {
+			b := make([]byte, want)
+			if m, err := f.ReadAt(b, o.fileSize-want); int64(m) == want || err == io.EOF {
+				end = b[:m]
+			}
+			if f != o.file {
+				f.Close()
+			}
+		}
+	}
+	end = end[max(0, int64(len(end))-n):]
+	return end, t.Total - int64(len(end))
+}
+
+// reopen gives the output file, anew where it was closed. No link is followed out of its folder.
+func (o *Output) reopen() (*os.File, error) {
+	if o.file != nil {
+		return o.file, nil
+	}
+	root, err := os.OpenRoot(o.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.Open(o.name)
 }
