@@ -57,6 +57,8 @@ type Operand struct {
 	Text    string
 	// Path is absolute and clean, links not resolved; "" if the working folder isn't known.
 	Path string
+	// Stored says that the word may name a file as a Git commit holds it: relative to the top of the repository as well.
+	Stored bool
 }
 
 // ReadOnly says whether a script may run at the access level look (BEHAVIOUR L2–L6): one program of the list, or a
@@ -80,6 +82,9 @@ func readOnly(p Plan, rules Rules) Verdict {
 			break
 		}
 		c.stage(&p.Segments[i])
+	}
+	if p.Doubts&^lookTolerates != 0 {
+		c.refuse("the script holds "+(p.Doubts&^lookTolerates).String(), "send one plain command")
 	}
 	if c.refused {
 		return Verdict{Reason: c.reason, Instead: c.instead}
@@ -156,8 +161,9 @@ func (c *readOnlyCheck) structure() {
 			c.refuse("several commands in one script are not allowed", "send one command at a time")
 		}
 	}
+	own := c.plan.own() // what its words carry is the program's to refuse, which says more
 	for _, w := range lookWhy {
-		if c.plan.Doubts.Has(w.doubt) {
+		if own.Has(w.doubt) {
 			if c.refused && w.doubt.Has(FileRedirect|Variable|Assignment|Folder|Subshell) {
 				break // that there are several commands says more
 			}
@@ -166,8 +172,8 @@ func (c *readOnlyCheck) structure() {
 			break
 		}
 	}
-	if c.plan.Doubts&^lookTolerates != 0 {
-		c.refuse("the script holds "+(c.plan.Doubts&^lookTolerates).String(), "send one plain command")
+	if own&^lookTolerates != 0 {
+		c.refuse("the script holds "+(own&^lookTolerates).String(), "send one plain command")
 	}
 	for i := range c.plan.Segments {
 		if c.plan.Segments[i].Join == Within {
@@ -207,6 +213,7 @@ func (c *readOnlyCheck) stage(s *Segment) {
 			stage.Stderr = Dropped
 		case r.FD == 2 && r.Kind == Duplicates && r.Target.Is("1"):
 			stage.Stderr = WithText
+		case r.FD == 0 && r.Kind == ReadsFrom && r.Target.Is("/dev/null") && s.Join == Start: // it is empty anyway
 		default:
 			c.refuse("redirects are not allowed", "leave out the redirect: the output comes back anyway")
 			return
@@ -366,33 +373,38 @@ func newLookSet(allow, refuse string) *lookSet {
 // insert puts words into the argument list that will run.
 func (c *readOnlyCheck) insert(at int, words ...string) { c.argv = slices.Insert(c.argv, at, words...) }
 
-// networkPlaces are folders in which a name is looked up on other computers (autofs).
-var networkPlaces = []string{"/net", "/Network", "/misc", "/afs"}
+// networkPlaces are folders in which a name is looked up on other computers (autofs), in lower case: some file systems don't
+// tell case apart.
+var networkPlaces = []string{"/net", "/network", "/misc", "/afs", "/system/volumes/data/network"}
+
+// remote reports whether looking a path up could ask another computer.
+func remote(path string) bool {
+	path = strings.ToLower(path)
+	return slices.ContainsFunc(networkPlaces, func(n string) bool { return within(path, n) })
+}
 
 // path notes a word that names a file or folder.
-func (c *readOnlyCheck) path(w Word) {
-	o := Operand{Program: c.name, Text: w.Text, Path: absolute(c.plan.Context.Dir, w.Text)}
+func (c *readOnlyCheck) path(w Word) { c.note(w, false) }
+
+func (c *readOnlyCheck) note(w Word, stored bool) {
+	o := Operand{Program: c.name, Text: w.Text, Path: absolute(c.plan.Context.Dir, w.Text), Stored: stored}
 	if w.Text == "-" {
 		return
 	}
 	real := ""
 	if files := c.plan.Context.Files; files != nil && o.Path != "" {
-		for _, n := range networkPlaces { // not even asked for: asking is what would reach out
-			if within(o.Path, n) {
-				c.refuse(w.Text+" lies on other computers", "name a file on this one")
-				return
-			}
+		if remote(o.Path) { // not even asked for: asking is what would reach out
+			c.refuse(w.Text+" lies on other computers", "name a file on this one")
+			return
 		}
 		if f, err := files.Stat(o.Path); err == nil {
 			real = f.Real
 		}
 	}
 	for _, p := range []string{o.Path, real} {
-		for _, n := range networkPlaces {
-			if p != "" && within(p, n) {
-				c.refuse(w.Text+" lies on other computers", "name a file on this one")
-				return
-			}
+		if p != "" && remote(p) {
+			c.refuse(w.Text+" lies on other computers", "name a file on this one")
+			return
 		}
 		if p != "" && within(p, "/dev") && p != "/dev/null" && p != "/dev" {
 			c.refuse(w.Text+" is a device", "name a file")
@@ -471,10 +483,8 @@ func (c *readOnlyCheck) glob(pattern string) ([]string, bool) {
 			if dir == "" {
 				at = c.plan.Context.Dir
 			}
-			for _, n := range networkPlaces {
-				if within(at, n) {
-					return nil, false
-				}
+			if remote(at) {
+				return nil, false
 			}
 			names, err := files.Names(at)
 			if err != nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,13 +103,17 @@ func (c *readOnlyCheck) git(args []Word) {
 		if w.Is("--") {
 			break
 		}
-		if name, _, _ := strings.Cut(w.Text, "="); strings.HasPrefix(name, "--") && !slices.ContainsFunc(rule.options.long, func(l longOption) bool { return "--"+l.name == name }) && !valueWord(&a, w.Text) {
+		if name, _, _ := strings.Cut(w.Text, "="); strings.HasPrefix(name, "--") && !slices.ContainsFunc(rule.options.long, func(l longOption) bool { return "--"+l.name == name }) {
 			c.refuse("git "+sub+" "+name+" is not written in full", "write the option in full")
 			return
 		}
 	}
 	for _, o := range a.options {
 		text := o.value.Text
+		if o.separate && strings.HasPrefix(text, "-") && len(text) > 1 {
+			c.refuse("git "+sub+" "+o.name+" is followed by "+text+", which looks like an option", "write the value in the same word: "+o.name+"…")
+			return
+		}
 		switch o.name {
 		case "--format", "--pretty":
 			if !plainFormat(text) && (o.given || o.name == "--format") && sub != "branch" && sub != "ls-files" {
@@ -125,7 +130,7 @@ func (c *readOnlyCheck) git(args []Word) {
 			c.path(o.value)
 		}
 	}
-	if sub == "branch" && len(a.operands) > 0 && !a.has("--list") {
+	if sub == "branch" && len(a.operands) > 0 && !a.has("--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
 		c.refuse("git branch "+a.operands[0].Text+" would make a branch", "put --list before a pattern")
 		return
 	}
@@ -143,14 +148,20 @@ func (c *readOnlyCheck) git(args []Word) {
 				c.refuse("git would run "+w.Text, "")
 				return
 			}
-			c.path(literal(w.Text))
-			if _, after, ok := strings.Cut(strings.TrimPrefix(w.Text, ":"), ":"); ok && after != "" { // HEAD:path, :0:path, :(glob)path
-				c.path(literal(after))
-			}
-			if after, ok := strings.CutPrefix(w.Text, ":"); ok && after != "" {
-				c.path(literal(strings.TrimLeft(after[strings.LastIndexByte(after, ')')+1:], "/!^")))
+			c.note(w, true)
+			for rest := w.Text; ; { // HEAD:path, :0:path, :(glob)path; a revision may hold colons itself
+				_, after, ok := strings.Cut(rest, ":")
+				if !ok {
+					break
+				}
+				if rest = after; after != "" {
+					c.note(literal(strings.TrimLeft(after[strings.LastIndexByte(after, ')')+1:], "/!^")), true)
+				}
 			}
 		}
+	}
+	if (sub == "show" || sub == "diff" || sub == "grep") && !a.has("--no-index") {
+		c.commitsOnly(sub, args, i+1, &a)
 	}
 	at := i + 2 // after the subcommand
 	switch sub {
@@ -165,9 +176,45 @@ func (c *readOnlyCheck) git(args []Word) {
 	}
 }
 
-// valueWord reports whether a word was taken as the value of the option before it.
-func valueWord(a *arguments, text string) bool {
-	return slices.ContainsFunc(a.options, func(o option) bool { return o.separate && o.value.Text == text })
+// objectID is an object of a repository by its number, or the beginning of it.
+var objectID = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
+
+// commitsOnly makes every number of an object that of a commit: a file's number shows its content without its name, by
+// which it would have been known for a secret.
+func (c *readOnlyCheck) commitsOnly(sub string, args []Word, from int, a *arguments) {
+	pattern := sub == "grep" && !a.has("-e", "-f")
+	ended := false
+	for k := from; k < len(args); k++ {
+		w := args[k]
+		switch {
+		case ended || slices.ContainsFunc(a.options, func(o option) bool { return o.separate && o.at == k-from }):
+			continue
+		case w.Is("--"):
+			ended = true
+			continue
+		case strings.HasPrefix(w.Text, "-"):
+			continue
+		case pattern:
+			pattern = false
+			continue
+		}
+		if rev, _, peeled := strings.Cut(w.Text, "^{"); peeled && objectID.MatchString(rev) {
+			c.refuse("git "+sub+" "+w.Text+" may show a file without its name", "name a commit, or commit:path")
+			return
+		}
+		// from..to and from...to compare the content of any two objects
+		sides := strings.Split(w.Text, "..")
+		for i, side := range sides {
+			dot := strings.HasPrefix(side, ".")
+			if id := strings.TrimPrefix(side, "."); objectID.MatchString(id) {
+				sides[i] = id + "^{commit}"
+				if dot {
+					sides[i] = "." + sides[i]
+				}
+			}
+		}
+		c.argv[k+1] = strings.Join(sides, "..")
+	}
 }
 
 func gitSubcommands() []string {

@@ -5,7 +5,8 @@ import (
 )
 
 // readOnlyRule says with which words a program only reads (BEHAVIOUR L2, L5). Options are those of GNU and BSD. An option
-// that is in neither list is refused like one that is refused by name.
+// that is in neither list is refused like one that is refused by name. Where only one of the two gives an option a value,
+// that value counts as a path: to the other program it may be one.
 type readOnlyRule struct {
 	// allow lists options that neither write, nor run a program, nor read a file of options, nor go on for ever.
 	allow string
@@ -56,7 +57,7 @@ var readOnlyRules = map[string]readOnlyRule{
 		cannot: []string{`date -s 12:00`, `date --se=12:00`, `date 0101000070`, `date --file=f`, `date -us12:00`},
 	},
 	"df": {
-		allow: `-a --all -b -B=SIZE --block-size=SIZE -g -h --human-readable -H --si -i --inodes -I -k -l --local -m -n -P --portability -t=TYPE --type=TYPE -T --print-type -x=TYPE --exclude-type=TYPE --total --output[=FIELDS]
+		allow: `-a --all -b -B=SIZE --block-size=SIZE -g -h --human-readable -H --si -i --inodes -I -k -l --local -m -n -P --portability -t=FILE --type=TYPE -T --print-type -x=TYPE --exclude-type=TYPE --total --output[=FIELDS]
 			--no-sync -Y -c --help --version`,
 		refuse:   `--sync: writes to the disk`,
 		operands: paths,
@@ -64,7 +65,7 @@ var readOnlyRules = map[string]readOnlyRule{
 		cannot:   []string{`df --sync`, `df --sy`},
 	},
 	"du": {
-		allow: `-0 --null -a --all -A --apparent-size -b --bytes -B=SIZE --block-size=SIZE -c --total -d=N --max-depth=N -D --dereference-args -g -h --human-readable -H -I=MASK -k -l --count-links -L --dereference -m -n -P
+		allow: `-0 --null -a --all -A --apparent-size -b --bytes -B=SIZE --block-size=SIZE -c --total -d=N --max-depth=N -D --dereference-args -g -h --human-readable -H -I=FILE -k -l --count-links -L --dereference -m -n -P
 			--no-dereference -r -s --summarize -S --separate-dirs --si -t=SIZE --threshold=SIZE --time[=WORD] --time-style=STYLE -x --one-file-system --exclude=PATTERN --inodes --help --version`,
 		refuse:   `-X=FILE --exclude-from=FILE --files0-from=FILE: reads names or patterns from a file`,
 		operands: paths,
@@ -123,7 +124,7 @@ var readOnlyRules = map[string]readOnlyRule{
 	},
 	"ls": {
 		allow: `-1 -@ -% -a --all -A --almost-all -b --escape -B --ignore-backups -c -C -d --directory -D --dired -e -f -F --classify[=WHEN] -g -G --no-group -h --human-readable -H --dereference-command-line -i --inode
-			-I=PATTERN --ignore=PATTERN -k --kibibytes -l -L --dereference -m -n --numeric-uid-gid -N --literal -o -O -p -P -q --hide-control-chars -Q --quote-name -r --reverse -R --recursive -s --size -S -t -T -u -U -v -w -W
+			-I=FILE --ignore=PATTERN -k --kibibytes -l -L --dereference -m -n --numeric-uid-gid -N --literal -o -O -p -P -q --hide-control-chars -Q --quote-name -r --reverse -R --recursive -s --size -S -t -T -u -U -v -w -W
 			-x -X -y -Z --context --author --block-size=SIZE --color[=WHEN] --file-type --format=WORD --full-time --group-directories-first --si --dereference-command-line-symlink-to-dir --hide=PATTERN --hyperlink[=WHEN]
 			--indicator-style=WORD --quoting-style=WORD --show-control-chars --sort=WORD --time=WORD --time-style=STYLE --tabsize=N --width=N --zero --help --version`,
 		operands: paths,
@@ -227,8 +228,8 @@ var readOnlyRules = map[string]readOnlyRule{
 var findTests = findTable(`0: -and -a -or -o -not ! ( ) , -true -false -depth -d -daystart -follow -ignore_readdir_race -noignore_readdir_race -mount -noleaf -nowarn -warn -xdev -x -empty -executable -nogroup -nouser -readable -writable
 	-print -print0 -prune -quit -ls -help --help -version --version -sparse -acl -xattr
 	1: -amin -atime -cmin -context -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -path -perm -printf -regex -regextype -size -type -uid
-	-used -user -wholename -xtype -Bmin -Btime -flags -mnewer -since -xattrname
-	p: -anewer -cnewer -newer -samefile`)
+	-used -user -wholename -xtype -Bmin -Btime -flags -since -xattrname
+	p: -anewer -cnewer -mnewer -newer -samefile`)
 
 func findTable(spec string) map[string]byte {
 	m := make(map[string]byte)
@@ -255,7 +256,7 @@ func (c *readOnlyCheck) find(args []Word) {
 		case t == "--":
 			i++
 			goto starts
-		case len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "HLPEXdsx") == "" && findTests[t] == 0:
+		case len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "HLPEXdsx") == "":
 		case len(t) > 2 && strings.HasPrefix(t, "-O") && strings.Trim(t[2:], "0123456789") == "":
 		default:
 			goto starts
