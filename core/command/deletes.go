@@ -3,6 +3,7 @@ package command
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -33,7 +34,7 @@ func (a Answer) String() string {
 func Deletes(p Plan) (Answer, []Target) {
 	effects, doubts := p.Effects()
 	answer := Doesnt
-	if doubts != 0 || len(p.Segments) == 0 && strings.TrimSpace(p.Script) != "" && doubts != 0 {
+	if doubts != 0 {
 		answer = CantTell
 	}
 	var targets []Target
@@ -75,10 +76,10 @@ func Summary(targets []Target) string {
 
 // harmless are programs that neither remove nor replace a file, nor run another program, whatever their arguments are.
 var harmless = set(`echo printf true false : test [ pwd ls cat head tail wc cut tr nl tac rev fold fmt paste comm join expand unexpand od hexdump strings file stat basename dirname realpath
-	readlink seq yes sleep date cal uptime uname hostname whoami id groups who w last users tty arch nproc free df du ps pgrep kill pkill killall lsof printenv locale which whereis type
+	readlink seq yes sleep date cal uptime uname hostname whoami id groups who w last users tty nproc free df du ps pgrep kill pkill killall lsof printenv locale which whereis type
 	md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum md5 cksum sum b2sum cmp diff grep egrep fgrep zgrep zcat zegrep look factor expr getconf sw_vers mdfind mdls vm_stat
 	pbpaste pbcopy jq mkdir touch chmod chown chgrp mkfifo mktemp sync umask export unset shift return exit break continue wait read local declare typeset readonly ulimit jobs fg bg disown
-	times getopts let cd pushd popd dirs help caller logout suspend alias unalias trap numfmt column tsort nm size objdump readelf ldd otool ping ping6 traceroute dig nslookup host ifconfig
+	times getopts let cd pushd popd dirs help caller logout suspend alias unalias trap numfmt column tsort nm size objdump readelf otool ping ping6 traceroute dig nslookup host ifconfig
 	ip netstat ss uuidgen base32 cksum getent nohup tput clear reset stty mesg logname pathchk factor`)
 
 // act says what a program does with its words.
@@ -218,6 +219,8 @@ func (j *judge) command(s *Segment, l *Layer) {
 		if len(l.Code) == 0 {
 			j.doubts |= UnknownProgram
 		}
+	} else if letters := writingOptions[name]; letters != "" && slices.ContainsFunc(args, func(w Word) bool { return mayHold(w, letters) }) {
+		j.doubts |= UnknownOption
 	} else if readsOperands[name] {
 		for _, w := range args {
 			if !strings.HasPrefix(w.Lead, "-") {
@@ -228,6 +231,21 @@ func (j *judge) command(s *Segment, l *Layer) {
 	if len(l.Code) > 0 && name != "sed" && name != "git" && family(name) != "awk" {
 		j.inline(s, l)
 	}
+}
+
+// writingOptions are options of harmless programs with which they are not: letters, then the beginning of a long name.
+var writingOptions = map[string]string{"file": "C --c", "ss": "D --d", "jobs": "x", "date": "s --s", "hostname": "bF --"}
+
+// mayHold reports whether a word could be one of the options.
+func mayHold(w Word, options string) bool {
+	letters, long, _ := strings.Cut(options, " ")
+	switch {
+	case w.Splits || w.Lead == "" && w.Doubt&open != 0:
+		return true
+	case strings.HasPrefix(w.Lead, "--"):
+		return long != "" && (strings.HasPrefix(w.Lead, long) || w.Doubt&open != 0)
+	}
+	return strings.HasPrefix(w.Lead, "-") && (strings.ContainsAny(w.Lead, letters) || w.Doubt&open != 0)
 }
 
 var readsOperands = set("cat head tail wc ls nl tac rev od hexdump strings file stat md5sum sha256sum shasum cksum cmp diff du")
@@ -328,6 +346,19 @@ func (j *judge) places(a *arguments) (from []Word, to Word, ok bool) {
 	return a.operands[:len(a.operands)-1], a.operands[len(a.operands)-1], true
 }
 
+// place notes that from takes the place of to, or a place in it if that is a folder.
+func (j *judge) place(s *Segment, a *arguments, from, to Word, why string, tree bool) {
+	if !a.has("-T", "--no-target-directory", "-n", "--no-dereference", "-h") {
+		j.replace(s, from, to, why, tree)
+		return
+	}
+	if is, f := j.look(s, to); is == there && f.Folder { // an empty folder or a link to one gives way
+		j.add(Overwrites, j.target(s, to, why), false)
+		return
+	}
+	j.overwrite(s, to, why)
+}
+
 // keeps reports whether mv, cp leave what is there.
 func keeps(a *arguments) bool {
 	for i := len(a.options) - 1; i >= 0; i-- {
@@ -352,12 +383,12 @@ func moves(j *judge, s *Segment, args []Word) {
 				j.note(Removes, s, w, "mv to a folder that is emptied")
 			}
 			base := path.Base(w.Text)
-			if names[base] || w.Doubt&open != 0 && len(from) > 0 && s.Doubts.Has(Loop) {
+			if names[base] || w.Doubt&open != 0 { // several may get one name
 				j.add(Overwrites, j.target(s, to, "mv"), false)
 			}
 			names[base] = true
 			if !keeps(&a) {
-				j.replace(s, w, to, "mv", true)
+				j.place(s, &a, w, to, "mv", true)
 			}
 			j.note(Changes, s, w, "mv")
 		}
@@ -385,7 +416,7 @@ func copies(j *judge, s *Segment, args []Word) {
 			j.add(Overwrites, j.target(s, to, "cp"), false)
 			continue
 		}
-		j.replace(s, w, to, "cp", tree)
+		j.place(s, &a, w, to, "cp", tree)
 	}
 }
 
@@ -397,7 +428,7 @@ func installs(j *judge, s *Segment, args []Word) {
 	}
 	if from, to, ok := j.places(&a); ok {
 		for _, w := range from {
-			j.replace(s, w, to, "install", false)
+			j.place(s, &a, w, to, "install", false)
 		}
 	}
 }
@@ -412,7 +443,7 @@ func links(j *judge, s *Segment, args []Word) {
 		}
 		for _, w := range from {
 			if ok {
-				j.replace(s, w, to, "ln", true)
+				j.place(s, &a, w, to, "ln", true)
 			}
 		}
 	}
@@ -472,19 +503,7 @@ func rsyncs(j *judge, s *Segment, args []Word) {
 }
 
 func finds(j *judge, s *Segment, args []Word) {
-	var start []Word
-	for _, w := range args {
-		if strings.HasPrefix(w.Lead, "-") && len(start) == 0 && (w.Is("-H") || w.Is("-L") || w.Is("-P")) {
-			continue
-		}
-		if w.Lead == "" || strings.ContainsAny(w.Lead[:1], "-(!") {
-			break
-		}
-		start = append(start, w)
-	}
-	if len(start) == 0 {
-		start = []Word{literal(".")}
-	}
+	start := starts(args)
 	for i, w := range args {
 		switch text := w.Text; {
 		case w.Doubt&open != 0:
@@ -504,56 +523,63 @@ func finds(j *judge, s *Segment, args []Word) {
 	}
 }
 
-func tars(j *judge, s *Segment, args []Word) {
-	var mode byte
-	var file Word
-	has := false
-	if len(args) > 0 && len(args[0].Lead) > 0 && args[0].Lead[0] != '-' { // tar xzf FILE
-		args = append([]Word{{Text: "-" + args[0].Text, Lead: "-" + args[0].Lead, Doubt: args[0].Doubt}}, args[1:]...)
+// starts are the folders that find searches.
+func starts(args []Word) (start []Word) {
+	for _, w := range args {
+		if strings.HasPrefix(w.Lead, "-") && len(start) == 0 && (w.Is("-H") || w.Is("-L") || w.Is("-P")) {
+			continue
+		}
+		if w.Lead == "" || strings.ContainsAny(w.Lead[:1], "-(!") {
+			break
+		}
+		start = append(start, w)
 	}
-	for i, w := range args {
-		switch {
-		case strings.HasPrefix(w.Lead, "--file="):
-			file, has = literal(w.Lead[7:]), true
-		case w.Is("--file") && i+1 < len(args):
-			file, has = args[i+1], true
-		case w.Is("--create"):
-			mode = 'c'
-		case w.Is("--extract"), w.Is("--get"):
-			mode = 'x'
-		case w.Is("--list"):
-			mode = 't'
-		case w.Is("--remove-files"):
-			j.add(Removes, Target{Text: sentence(args[i+1:]), Why: "tar --remove-files"}, true)
-		case w.Is("--delete"):
-			j.add(Removes, Target{Text: sentence(args[i+1:]), Why: "tar --delete"}, true)
-		case w.Is("--update"), w.Is("--append"), w.Is("--catenate"):
-			mode = 'r'
-		case strings.HasPrefix(w.Lead, "-") && !strings.HasPrefix(w.Lead, "--") && w.Doubt&open == 0:
-			for _, c := range []byte(w.Lead[1:]) {
-				if strings.IndexByte("cxtruA", c) >= 0 && mode == 0 {
-					mode = c
-				}
-			}
-			if k := strings.IndexByte(w.Lead, 'f'); k > 0 {
-				if rest := w.Lead[k+1:]; rest != "" && i > 0 {
-					file, has = literal(rest), true
-				} else if i+1 < len(args) {
-					file, has = args[i+1], true
-				}
-			}
-		case w.MayBeOption() && !strings.HasPrefix(w.Lead, "-"):
+	if len(start) == 0 {
+		return []Word{literal(".")}
+	}
+	return start
+}
+
+// searched is the one folder that find searches; "" if there are several or it isn't known.
+func (j *judge) searched(s *Segment, args []Word) string {
+	start := starts(args)
+	if len(start) != 1 {
+		return ""
+	}
+	return j.target(s, start[0], "find").Path
+}
+
+func tars(j *judge, s *Segment, args []Word) {
+	if len(args) > 0 && len(args[0].Lead) > 0 && args[0].Lead[0] != '-' { // tar xzf FILE: the values of the letters follow in their order
+		args = append([]Word{{Text: "-" + args[0].Text, Lead: "-" + args[0].Lead, Doubt: args[0].Doubt}}, args[1:]...)
+		if letters := strings.TrimRight(args[0].Lead, "f"); strings.ContainsAny(letters, "fCITXFbHKLNV") {
 			j.doubts |= UnknownOption
 		}
 	}
-	switch mode {
-	case 't':
-	case 'c':
-		if has {
+	options := carriers["tar"].options
+	a := options.parse(args, false)
+	j.parsed(&a, true)
+	modes := 0
+	for _, o := range a.options {
+		switch o.name {
+		case "-c", "-x", "-t", "-r", "-u", "-A", "--create", "--extract", "--get", "--list", "--append", "--update", "--catenate", "--concatenate":
+			modes++
+		case "--remove-files":
+			j.add(Removes, Target{Text: sentence(a.operands), Why: "tar --remove-files"}, true)
+		case "--delete":
+			j.add(Removes, Target{Text: sentence(a.operands), Why: "tar --delete"}, true)
+		}
+	}
+	switch {
+	case modes != 1:
+		j.doubts |= UnknownOption
+	case a.has("-t", "--list"):
+	case a.has("-c", "--create"):
+		if file, ok := a.valueOf("-f", "--file"); ok {
 			j.overwrite(s, file, "tar")
 		}
 	default:
-		j.doubts |= UnknownOption // what an archive holds may replace files
+		j.doubts |= UnknownOption // what an archive holds may replace files; a change may fail half way
 	}
 	if len(s.Command().Code) > 0 {
 		j.doubts |= InlineCode
@@ -562,7 +588,7 @@ func tars(j *judge, s *Segment, args []Word) {
 
 func unzips(j *judge, s *Segment, args []Word) {
 	for _, w := range args {
-		if w.Doubt&open == 0 && strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "ltpnzZv") && !strings.Contains(w.Text, "o") {
+		if w.Doubt&open == 0 && strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "ltpnzZv") && strings.Trim(w.Text[1:], "ltpnzZvqCLaj12") == "" {
 			return
 		}
 	}
@@ -581,7 +607,7 @@ func zips(j *judge, s *Segment, args []Word) {
 func compresses(j *judge, s *Segment, args []Word) {
 	a := compressOptions.parse(args, false)
 	j.parsed(&a, true)
-	if !a.has("-c", "--stdout", "--to-stdout", "-k", "--keep", "-l", "--list", "-t", "--test") && (len(a.operands) > 0 || a.has("--rm")) {
+	if !a.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test") && (len(a.operands) > 0 || a.has("--rm")) && (!a.has("-k", "--keep") || a.has("-f", "--force")) {
 		j.doubts |= UnknownOption // the file gives way to its other form
 	}
 }
@@ -664,8 +690,9 @@ var (
 	removingCode = regexp.MustCompile(`\b(os\.(remove|unlink|rmdir|removedirs|truncate)|shutil\.(rmtree|move)|rmtree|remove_tree|rm_rf|rm_r|rm_f|remove_entry\w*|unlink\w*|rmSync|rmdir\w*|rimraf|truncate\w*|removeSync|deleteSync)\b\s*[(\s]|` +
 		`\.(unlink|rmdir|delete|remove)\(\)|\b(File|Dir|FileUtils|fs|fsPromises|promises)\.(delete|unlink|rmdir|rm|rm_r|rm_rf|rm_f|remove)\b|\b(unlink|rmdir)\s+["'$@(]|\bdelete\s+(every\s+)?(file|folder|item|alias|POSIX)|` +
 		`\b(system|popen|Popen|run|call|check_call|check_output|getoutput|exec\w*|spawn\w*|shell_exec|passthru|qx|script)\b[^\n]{0,80}?\b(rm|rmdir|unlink|shred|srm)\b|` + "`[^`]*\\b(rm|rmdir|unlink|shred)\\b[^`]*`" + `|%x.{0,40}\brm\b`)
-	showingCode = regexp.MustCompile(`^\s*((import\s+(sys|os|json|math|platform|re|datetime|time)|print\s*\([^()` + "`" + `]*\)|console\.log\([^()` + "`" + `]*\)|puts\s+[\w\s"'+*/.,-]*|say\s+"[^"@$]*")\s*[;\n]?\s*)+$`)
-	showingPerl = regexp.MustCompile(`^\s*print\s+["'][^"'@` + "`" + `]*["']\s*;?\s*$`)
+	// Only modules that python has loaded before it looks for others in the working folder.
+	showingCode = regexp.MustCompile(`^\s*((import\s+(sys|os|time)|print\s*\([^()` + "`" + `]*\)|console\.log\([^()` + "`" + `]*\)|puts\s+("[^"#\\]*"|'[^'\\]*'))\s*[;\n]?\s*)+$`)
+	showingPerl = regexp.MustCompile(`^\s*(print|say)\s+("[^"$@\\{}]*(\\n)?"|'[^'\\{}]*')\s*;?\s*$`)
 )
 
 // inline judges code in an argument by what stands in it.

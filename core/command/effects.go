@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -35,6 +36,8 @@ type Target struct {
 	// Path is absolute, links not resolved; "" if it isn't known. With Pattern it holds a file name pattern.
 	Path    string
 	Pattern bool
+	// Under is the folder below which it lies, absolute, where no more is known or with Pattern; "" if not even that is.
+	Under string
 	// Why says what does it, in a few words: "rm", "redirect", "git clean".
 	Why string
 }
@@ -47,6 +50,7 @@ func (p *Plan) Effects() ([]Effect, Doubt) {
 	if p.Context.Shell != Bash {
 		j.doubts |= p.Doubts & BashOnly
 	}
+	j.moved = p.renames()
 	j.segments(p.Segments)
 	return j.effects, j.doubts
 }
@@ -58,16 +62,45 @@ type judge struct {
 	doubts  Doubt
 	// moved says that something was given another name before: what isn't there now may be there then.
 	moved bool
+	// found is the folder that find searches while what it runs is looked at; "" if that isn't known.
+	found string
+}
+
+// renames reports whether something may be given another name before, or while, what stands before that in the script runs.
+func (p *Plan) renames() bool {
+	names, twice := false, p.Doubts.Has(Loop|Function|Trap|Background|Coprocess|ProcessSubst)
+	for s := range p.All() {
+		twice = twice || s.Join == Pipe
+		for i := range s.Layers {
+			l := &s.Layers[i]
+			switch name := canonical(l.Program.Name); name {
+			case "mv", "ln", "link":
+				names = true
+			case "cp":
+				a := cpOptions.parse(l.Argv[1:], false)
+				names = names || a.bad != "" || a.unsure || a.has("-l", "--link", "-s", "--symbolic-link", "-a", "--archive", "-d", "-P", "--no-dereference")
+			case "git":
+				names = names || parseGit(l.Argv[1:]).sub == "mv"
+			}
+			twice = twice || l.Kind == Carrier
+		}
+	}
+	return names && twice
 }
 
 // unsettled are doubts of a segment or layer because of which it may do something that isn't seen.
 const unsettled = ExtGlob | Arithmetic | LocaleQuote | Eval | Source | Option | Alias | Environment | DynamicName | UnknownProgram |
-	UnknownOption | ReadsScript | Remote | UnknownShell | Syntax | ControlByte | TooLong | TooDeep
+	UnknownOption | ReadsScript | Remote | Elevated | Coprocess | UnknownShell | Syntax | ControlByte | TooLong | TooDeep
 
 func (j *judge) segments(list []Segment) {
 	for i := range list {
 		s := &list[i]
+		found := j.found
+		if l := s.Command(); l != nil && canonical(l.Program.Name) == "find" {
+			j.found = j.searched(s, l.Argv[1:])
+		}
 		j.segments(s.Inner)
+		j.found = found
 		d := s.Doubts & unsettled
 		if s.Doubts.Has(Eval) && len(s.Layers) > 0 && s.Layers[0].Program.Name == "eval" {
 			d &^= Eval // its text was read; the layer says if not
@@ -140,11 +173,50 @@ func (j *judge) target(s *Segment, w Word, why string) Target {
 	}
 	switch w.Doubt & open {
 	case 0:
-		t.Path = absolute(s.Dir, w.Text)
+		t.Path = j.path(s, w.Text)
+		return t
 	case Glob:
 		t.Path, t.Pattern = absolute(s.Dir, w.Text), true
 	}
+	if strings.HasPrefix(w.Text, "{}") {
+		t.Under = j.found
+	} else if i := strings.LastIndexByte(w.Lead, '/'); i >= 0 && !slices.Contains(strings.Split(w.Lead, "/"), "..") {
+		t.Under = absolute(s.Dir, w.Lead[:i+1])
+	} else if t.Pattern && i < 0 {
+		t.Under = absolute(s.Dir, ".")
+	}
 	return t
+}
+
+// path is where a program finds what a word names. Through a link ".." leads elsewhere than the text says.
+func (j *judge) path(s *Segment, text string) string {
+	files := j.plan.Context.Files
+	if files == nil || !slices.Contains(strings.Split(text, "/"), "..") {
+		return absolute(s.Dir, text)
+	}
+	folder, name := path.Split(strings.TrimRight(text, "/"))
+	if name == ".." {
+		folder, name = text, ""
+	}
+	if folder = raw(s.Dir, folder); folder == "" {
+		return ""
+	}
+	f, err := files.Stat(folder)
+	if err != nil {
+		return ""
+	}
+	return path.Join(f.Real, name)
+}
+
+// raw joins a path to a folder and leaves ".." in it; "" if the folder isn't known.
+func raw(folder, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	if !strings.HasPrefix(folder, "/") {
+		return ""
+	}
+	return folder + "/" + path
 }
 
 // note adds an effect on what a word names.
@@ -171,14 +243,14 @@ func (j *judge) look(s *Segment, w Word) (presence, File) {
 }
 
 func (j *judge) lookAt(s *Segment, text string) (presence, File) {
-	p := absolute(s.Dir, text)
+	p := raw(s.Dir, text)
 	files := j.plan.Context.Files
-	if p == "" || files == nil {
+	if p == "" || text == "" || files == nil {
 		return maybeThere, File{}
 	}
 	f, err := files.Stat(p)
 	switch {
-	case err == nil && (strings.HasPrefix(text, "/") || s.Sure):
+	case err == nil && (strings.HasPrefix(text, "/") || s.Sure || f.Regular && f.Size > 0):
 		return there, f
 	case err == nil:
 		return maybeThere, f
@@ -225,7 +297,7 @@ func (j *judge) replace(s *Segment, src, dst Word, why string, tree bool) {
 	text, okDst := dst.Literal()
 	if okDst && (is == there && f.Folder || is != absent && strings.HasSuffix(text, "/")) {
 		base := path.Base(from)
-		if !okSrc || base == "." || base == ".." || base == "/" {
+		if !okSrc || base == "." || base == ".." || tree && strings.HasSuffix(from, "/") { // for BSD cp "dir/" is what dir holds
 			j.add(Overwrites, j.target(s, dst, why), false)
 			return
 		}
@@ -238,7 +310,8 @@ func (j *judge) replace(s *Segment, src, dst Word, why string, tree bool) {
 	}
 	if is == there && okSrc {
 		if here, other := j.lookAt(s, from); here == there && other.ID == f.ID && f.ID != (FileID{}) {
-			return // the same file, by another spelling
+			j.add(Overwrites, j.target(s, dst, why), false) // the same file by another name, or a link to it: programs differ
+			return
 		}
 	}
 	if is == there && f.Folder {

@@ -53,25 +53,25 @@ func newTree(lines string) tree {
 	return t
 }
 
+// resolve follows links as the kernel does: ".." leads out of where a link led.
 func (t tree) resolve(p string) string {
-	for range 40 {
-		p = path.Clean(p)
-		changed := false
-		for at := p; at != "/" && at != "."; at = path.Dir(at) {
-			if n, ok := t[at]; ok && n.link != "" {
-				to := n.link
-				if !strings.HasPrefix(to, "/") {
-					to = path.Join(path.Dir(at), to)
-				}
-				p, changed = to+p[len(at):], true
-				break
+	at, rest := "/", strings.Split(p, "/")
+	for range 400 {
+		if len(rest) == 0 {
+			break
+		}
+		name := rest[0]
+		rest = rest[1:]
+		next := path.Join(at, name)
+		if n := t[next]; n.link != "" {
+			rest = append(strings.Split(n.link, "/"), rest...)
+			if next = at; strings.HasPrefix(n.link, "/") {
+				next = "/"
 			}
 		}
-		if !changed {
-			return p
-		}
+		at = next
 	}
-	return p
+	return at
 }
 
 func (t tree) Stat(p string) (File, error) {
@@ -80,6 +80,9 @@ func (t tree) Stat(p string) (File, error) {
 	}
 	real := t.resolve(p)
 	n, ok := t[real]
+	if l, dangles := t[path.Clean(p)]; !ok && dangles && l.link != "" {
+		return File{}, &fs.PathError{Op: "stat", Path: p, Err: fs.ErrInvalid}
+	}
 	if !ok {
 		return File{}, &fs.PathError{Op: "stat", Path: p, Err: fs.ErrNotExist}
 	}

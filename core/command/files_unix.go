@@ -19,6 +19,9 @@ type system struct{}
 func (system) Stat(path string) (File, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
+		if err == unix.ENOENT && unix.Lstat(path, &st) == nil {
+			err = unix.ELOOP // a link that leads nowhere: something is there
+		}
 		return File{}, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
 	kind := uint32(st.Mode) & unix.S_IFMT

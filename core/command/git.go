@@ -84,7 +84,7 @@ func abbreviates(word, option string, atLeast int) bool {
 // gitReads are subcommands that change no file of the person's, whatever their arguments are; those that can write a
 // file with --output are looked at for it.
 var gitReads = set(`status diff log show shortlog blame annotate grep ls-files ls-tree ls-remote rev-parse rev-list cat-file describe name-rev merge-base cherry count-objects for-each-ref show-ref
-	show-branch var version help check-ignore check-attr whatchanged range-diff diff-tree diff-files diff-index fsck verify-commit verify-tag archive add commit init mv fetch notes-show bundle format-patch`)
+	show-branch var version help check-ignore check-attr whatchanged range-diff diff-tree diff-files diff-index fsck verify-commit verify-tag archive add commit init mv fetch`)
 
 // gitOptions are those of subcommands where an option decides whether something is lost.
 var gitOptions = map[string]optionSet{
@@ -123,6 +123,14 @@ func gits(j *judge, s *Segment, args []Word) {
 			}
 		}
 		return false
+	}
+	if g.global.has("-C", "--work-tree", "--git-dir") { // paths are named from there
+		there := *s
+		there.Dir, there.Sure = "", false
+		if dir, ok := g.global.valueOf("-C"); ok && len(g.global.options) == 1 {
+			there.Dir = j.target(s, dir, "").Path
+		}
+		s = &there
 	}
 	var operands []Word
 	dashes := false
@@ -263,7 +271,7 @@ func gits(j *judge, s *Segment, args []Word) {
 					v = Word{Text: w.Text, Doubt: w.Doubt}
 				}
 				j.overwrite(s, v, "git --output")
-			case abbreviates(name, "--output", 4) && i+1 < len(g.args), (g.sub == "archive" || g.sub == "format-patch") && w.Is("-o") && i+1 < len(g.args):
+			case abbreviates(name, "--output", 4) && i+1 < len(g.args), g.sub == "archive" && w.Is("-o") && i+1 < len(g.args):
 				j.overwrite(s, g.args[i+1], "git --output")
 			case g.sub == "fetch" && (name == "--prune" || shortHas(w, 'p')):
 				j.doubts |= UnknownOption

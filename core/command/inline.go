@@ -126,7 +126,8 @@ var carriers = func() map[string]*carrier {
 	})
 	tar := carries(`--checkpoint-action=ACTION --to-command=COMMAND -I=PROGRAM --use-compress-program=PROGRAM -F=PROGRAM --info-script=PROGRAM --new-volume-script=PROGRAM --rsh-command=PROGRAM --rmt-command=PROGRAM
 		-f=FILE --file=FILE -C=DIR --directory=DIR -T=FILE --files-from=FILE --exclude=PATTERN -X=FILE --exclude-from=FILE --checkpoint[=N] --transform=EXPR --xform=EXPR --strip-components=N
-		-c -x -t -r -u -A -d -v -z -j -J -a -p -P -k -m -h -n -O -S -U -w -W -Z --zstd --gzip --bzip2 --xz`, func(c *carrier) {
+		-c -x -t -r -u -A -d -v -z -j -J -a -p -P -k -m -h -n -O -S -U -w -W -Z --zstd --gzip --bzip2 --xz --create --extract --get --list --append --update --catenate --concatenate --delete --remove-files
+		--verbose --to-stdout --no-same-owner --exclude-vcs --keep-old-files --overwrite`, func(c *carrier) {
 		c.runs = fields("--checkpoint-action --to-command -I --use-compress-program -F --info-script --new-volume-script --rsh-command --rmt-command")
 	})
 	rsync := carries(`-e=COMMAND --rsh=COMMAND --rsync-path=PROGRAM`, func(c *carrier) { c.runs = fields("-e --rsh --rsync-path") })

@@ -1,6 +1,9 @@
 package command
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 func seds(j *judge, s *Segment, args []Word) {
 	c := carriers["sed"]
@@ -25,13 +28,37 @@ func seds(j *judge, s *Segment, args []Word) {
 			j.doubts |= InlineCode
 		}
 	}
+	empties := a.has("-n", "--quiet", "--silent", "-z", "--null-data") || len(scripts) == 0
+	for _, w := range scripts {
+		text, _ := w.Literal()
+		empties = empties || !leavesText(text)
+	}
+	if suffix, _ := a.valueOf("-i", "--in-place", "-I"); suffix.Text != "" {
+		empties = true // what had that name gives way to the copy
+	}
 	for _, w := range operands {
 		if inPlace {
 			j.note(Changes, s, w, "sed -i")
+			if empties {
+				j.add(Overwrites, j.target(s, w, "sed -i"), false)
+			}
 		} else {
 			j.note(Reads, s, w, "sed")
 		}
 	}
+}
+
+// substitution is one s command without backslashes: its delimiter, what it finds and what it puts there.
+var substitution = regexp.MustCompile(`^[\s0-9,$]*s([/|,#:@!])([^\n\\]*)$`)
+
+// leavesText reports whether a sed script is one s command that can't empty a line: it puts plain text there.
+func leavesText(script string) bool {
+	m := substitution.FindStringSubmatch(script)
+	if m == nil {
+		return false
+	}
+	parts := strings.Split(m[2], m[1])
+	return len(parts) == 3 && strings.Trim(parts[1], "& ") != "" && strings.Trim(parts[2], "gpiI0123456789") == ""
 }
 
 // simpleSed reports whether a sed script only edits the text that goes through: it writes no file (w) and runs nothing

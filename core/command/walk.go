@@ -360,8 +360,12 @@ func (s *scriptReader) declare(st *syntax.Stmt, c *syntax.DeclClause, join Join)
 	for _, a := range c.Args {
 		if a.Naked && a.Value != nil {
 			w := s.word(a.Value, &inner)
-			if text, ok := w.Literal(); !ok || strings.HasPrefix(text, "-") && strings.Trim(text[1:], "xrgp") != "" {
+			text, ok := w.Literal()
+			if !ok || strings.HasPrefix(text, "-") && strings.Trim(text[1:], "xrgp") != "" {
 				seg.Doubts |= Option | w.Doubt
+			}
+			if strings.IndexByte(text, '[') >= 0 { // a subscript is evaluated
+				seg.Doubts |= Arithmetic
 			}
 			seg.Argv = append(seg.Argv, w)
 			end = a.Value.End()
@@ -471,10 +475,12 @@ func (s *scriptReader) folder(seg *Segment) {
 	seg.Doubts |= Folder
 	to := ""
 	args := c.Argv[1:]
-	for len(args) > 0 && (args[0].Is("--") || args[0].Is("-P") || args[0].Is("-L")) {
+	for len(args) > 0 && (args[0].Is("--") || args[0].Is("-L")) { // -P is left: through a link, ".." leads elsewhere then
 		args = args[1:]
 	}
-	if c.Program.Name == "cd" && len(args) == 1 {
+	if s.funcs[c.Program.Name] {
+		// whatever the function of that name does
+	} else if c.Program.Name == "cd" && len(args) == 1 {
 		if text, ok := args[0].Literal(); ok && text != "" && text != "-" {
 			to = absolute(s.dir, text)
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -240,14 +241,14 @@ func (r *wordReader) unquoted(s string, first, alone bool) {
 // A pattern or a brace expansion is only seen at its end, but the text is unknown from its beginning.
 func (r *wordReader) unknownFromBracket() {
 	r.unknown(Glob)
-	if i := strings.IndexByte(string(r.text), '['); i >= 0 {
+	if i := bytes.IndexByte(r.text, '['); i >= 0 {
 		r.lead = min(r.lead, i)
 	}
 }
 
 func (r *wordReader) unknownFromBrace() {
 	r.unknown(Brace)
-	if i := strings.IndexByte(string(r.text), '{'); i >= 0 {
+	if i := bytes.IndexByte(r.text, '{'); i >= 0 {
 		r.lead = min(r.lead, i)
 	}
 }

@@ -37,38 +37,40 @@ var wrappers = map[string]wrapper{
 	"time": wraps(Wrapper, 0, "-p --portability -l -h -a --append -v --verbose -q --quiet -f=FORMAT --format=FORMAT -o=FILE --output=FILE").with(func(w *wrapper) {
 		w.changes = []string{"-o", "--output", "-a", "--append"}
 	}),
-	"ionice":           wraps(Changer, 0, "-c=CLASS --class=CLASS -n=LEVEL --classdata=LEVEL -p=PID --pid=PID -t --ignore").with(func(w *wrapper) { w.none = []string{"-p", "--pid"} }),
-	"chrt":             wraps(Changer, 1, "-a -b -d -f -i -m -o -p -r -R -T=NS -P=NS -D=NS -v --batch --fifo --idle --other --rr --verbose"),
-	"taskset":          wraps(Changer, 1, "-a -p -c --all-tasks --pid --cpu-list"),
-	"numactl":          wraps(Changer, 0, "-i=NODES --interleave=NODES -m=NODES --membind=NODES -N=NODES --cpunodebind=NODES -C=CPUS --physcpubind=CPUS -l --localalloc"),
-	"cpulimit":         wraps(Changer, 0, "-l=N --limit=N -m --include-children -z --lazy -i -v --verbose -b --background -f --foreground"),
-	"setsid":           wraps(Changer, 0, "-c --ctty -f --fork -w --wait"),
-	"setpriv":          wraps(Changer, 0, "--reuid=ID --regid=ID --clear-groups --keep-groups --init-groups --groups=IDS --no-new-privs --inh-caps=CAPS --bounding-set=CAPS --reset-env"),
-	"setarch":          wraps(Changer, 1, "-R --addr-no-randomize -v --verbose -3 -B -F -I -L -S -T -X -Z --uname-2.6"),
-	"linux32":          wraps(Changer, 0, "-R -v"),
-	"linux64":          wraps(Changer, 0, "-R -v"),
-	"arch":             wraps(Changer, 0, "-3 -6 -c -h -d=NAME -e=ASSIGNMENT --arm64 --arm64e --x86_64 --i386"),
-	"xcrun":            wraps(Changer, 0, "-v --verbose -n --no-cache -k --kill-cache -l --log --sdk=SDK --toolchain=NAME -r --run"),
-	"unbuffer":         wraps(Changer, 0, "-p"),
-	"xvfb-run":         wraps(Changer, 0, "-a --auto-servernum -e=FILE --error-file=FILE -l --listen-tcp -n=N --server-num=N -s=ARGS --server-args=ARGS -w=N --wait=N"),
-	"eatmydata":        wraps(Changer, 0, ""),
-	"proxychains":      wraps(Changer, 0, "-q -f=FILE"),
-	"proxychains4":     wraps(Changer, 0, "-q -f=FILE"),
-	"torify":           wraps(Changer, 0, "-v"),
-	"torsocks":         wraps(Changer, 0, "-i"),
-	"catchsegv":        wraps(Changer, 0, ""),
-	"strace":           wraps(Changer, 0, "-f -c -C -q -t -T -v -x -y -e=EXPR -o=FILE -p=PID -s=N -E=VAR -u=USER"),
-	"ltrace":           wraps(Changer, 0, "-f -c -C -S -t -T -e=EXPR -o=FILE -p=PID -s=N -u=USER"),
-	"sandbox-exec":     wraps(Changer, 0, "-f=FILE -n=NAME -p=PROFILE -D=KEY"),
-	"firejail":         wraps(Changer, 0, "--quiet --private --noprofile"),
-	"gosu":             wraps(Changer, 1, "").with(elevates),
-	"su-exec":          wraps(Changer, 1, "").with(elevates),
-	"chroot":           wraps(Changer, 1, "--groups=LIST --userspec=SPEC --skip-chdir -u=USER -g=GROUP -G=LIST").with(elevates),
-	"unshare":          wraps(Changer, 0, "-m -u -i -n -p -U -C -T -f -r -c --mount --uts --ipc --net --pid --user --cgroup --fork --map-root-user --map-current-user").with(elevates),
-	"nsenter":          wraps(Changer, 0, "-a -m -u -i -n -p -U -C -T -F -t=PID --target=PID --all").with(elevates),
-	"pkexec":           wraps(Changer, 0, "--user=USER --disable-internal-agent --keep-cwd").with(elevates),
-	"doas":             wraps(Changer, 0, "-n -s -L -a=STYLE -C=FILE -u=USER").with(func(w *wrapper) { w.doubt = Elevated; w.none = []string{"-C", "-L"} }),
-	"systemd-run":      wraps(Changer, 0, "--user --scope -P --pipe -t --pty -q --quiet --wait -u=UNIT --unit=UNIT -p=PROPERTY --property=PROPERTY -d -G --collect -S --shell -E=VAR --setenv=VAR --uid=UID --gid=GID"),
+	"ionice":       wraps(Changer, 0, "-c=CLASS --class=CLASS -n=LEVEL --classdata=LEVEL -p=PID --pid=PID -t --ignore").with(func(w *wrapper) { w.none = []string{"-p", "--pid"} }),
+	"chrt":         wraps(Changer, 1, "-a -b -d -f -i -m -o -p -r -R -T=NS -P=NS -D=NS -v --batch --fifo --idle --other --rr --verbose"),
+	"taskset":      wraps(Changer, 1, "-a -p -c --all-tasks --pid --cpu-list"),
+	"numactl":      wraps(Changer, 0, "-i=NODES --interleave=NODES -m=NODES --membind=NODES -N=NODES --cpunodebind=NODES -C=CPUS --physcpubind=CPUS -l --localalloc"),
+	"cpulimit":     wraps(Changer, 0, "-l=N --limit=N -m --include-children -z --lazy -i -v --verbose -b --background -f --foreground"),
+	"setsid":       wraps(Changer, 0, "-c --ctty -f --fork -w --wait"),
+	"setpriv":      wraps(Changer, 0, "--reuid=ID --regid=ID --clear-groups --keep-groups --init-groups --groups=IDS --no-new-privs --inh-caps=CAPS --bounding-set=CAPS --reset-env"),
+	"setarch":      wraps(Changer, 1, "-R --addr-no-randomize -v --verbose -3 -B -F -I -L -S -T -X -Z --uname-2.6"),
+	"linux32":      wraps(Changer, 0, "-R -v"),
+	"linux64":      wraps(Changer, 0, "-R -v"),
+	"arch":         wraps(Changer, 0, "-3 -6 -c -h -d=NAME -e=ASSIGNMENT --arm64 --arm64e --x86_64 --i386"),
+	"xcrun":        wraps(Changer, 0, "-v --verbose -n --no-cache -k --kill-cache -l --log --sdk=SDK --toolchain=NAME -r --run"),
+	"unbuffer":     wraps(Changer, 0, "-p"),
+	"xvfb-run":     wraps(Changer, 0, "-a --auto-servernum -e=FILE --error-file=FILE -l --listen-tcp -n=N --server-num=N -s=ARGS --server-args=ARGS -w=N --wait=N"),
+	"eatmydata":    wraps(Changer, 0, ""),
+	"proxychains":  wraps(Changer, 0, "-q -f=FILE"),
+	"proxychains4": wraps(Changer, 0, "-q -f=FILE"),
+	"torify":       wraps(Changer, 0, "-v"),
+	"torsocks":     wraps(Changer, 0, "-i"),
+	"catchsegv":    wraps(Changer, 0, ""),
+	"strace":       wraps(Changer, 0, "-f -c -C -q -t -T -v -x -y -e=EXPR -o=FILE -p=PID -s=N -E=VAR -u=USER"),
+	"ltrace":       wraps(Changer, 0, "-f -c -C -S -t -T -e=EXPR -o=FILE -p=PID -s=N -u=USER"),
+	"sandbox-exec": wraps(Changer, 0, "-f=FILE -n=NAME -p=PROFILE -D=KEY"),
+	"firejail":     wraps(Changer, 0, "--quiet --private --noprofile"),
+	"gosu":         wraps(Changer, 1, "").with(elevates),
+	"su-exec":      wraps(Changer, 1, "").with(elevates),
+	"chroot":       wraps(Changer, 1, "--groups=LIST --userspec=SPEC --skip-chdir -u=USER -g=GROUP -G=LIST").with(elevates),
+	"unshare":      wraps(Changer, 0, "-m -u -i -n -p -U -C -T -f -r -c --mount --uts --ipc --net --pid --user --cgroup --fork --map-root-user --map-current-user").with(elevates),
+	"nsenter":      wraps(Changer, 0, "-a -m -u -i -n -p -U -C -T -F -t=PID --target=PID --all").with(elevates),
+	"pkexec":       wraps(Changer, 0, "--user=USER --disable-internal-agent --keep-cwd").with(elevates),
+	"doas":         wraps(Changer, 0, "-n -s -L -a=STYLE -C=FILE -u=USER").with(func(w *wrapper) { w.doubt = Elevated; w.none = []string{"-C", "-L"} }),
+	"systemd-run": wraps(Changer, 0, "--user --scope -P --pipe -t --pty -q --quiet --wait -u=UNIT --unit=UNIT -p=PROPERTY --property=PROPERTY -d -G --collect -S --shell -E=VAR --setenv=VAR --uid=UID --gid=GID").with(func(w *wrapper) {
+		w.doubt = Remote // the system's manager runs it, in a folder of its own
+	}),
 	"dbus-run-session": wraps(Changer, 0, "--config-file=FILE --dbus-daemon=FILE"),
 	"sudo": wraps(Changer, 0, `-A --askpass -B --bell -b --background -C=N --close-from=N -D=DIR --chdir=DIR -E --preserve-env[=LIST] -g=GROUP --group=GROUP -H --set-home -h=HOST --host=HOST
 		-K --remove-timestamp -k --reset-timestamp -l --list -n --non-interactive -N --no-update -P --preserve-groups -p=PROMPT --prompt=PROMPT -R=DIR --chroot=DIR -r=ROLE -S --stdin -t=TYPE
@@ -146,6 +148,8 @@ const maxLayers = 12
 // layers finds the programs of a segment, outermost first.
 func (s *scriptReader) layers(seg *Segment) {
 	words, at, shell := seg.Argv, 0, true
+	dir, sure := s.dir, s.sure
+	defer func() { s.dir, s.sure = dir, sure }()
 	for len(words) > 0 {
 		if len(seg.Layers) == maxLayers {
 			seg.Doubts |= TooDeep
@@ -162,6 +166,12 @@ func (s *scriptReader) layers(seg *Segment) {
 			at += skip
 		}
 		seg.Layers = append(seg.Layers, l)
+		if l.Doubts.Has(Folder) { // what follows runs elsewhere
+			s.dir, s.sure, seg.Dir, seg.Sure = "", false, "", false
+		}
+		if l.Program.Builtin { // eval may have changed the folder
+			dir, sure = s.dir, s.sure
+		}
 		if skip < 0 {
 			if keep == nil {
 				return
@@ -209,11 +219,19 @@ func (s *scriptReader) layer(seg *Segment, l *Layer, shell bool) (skip int, made
 		if len(a.operands) == 0 {
 			return -1, nil
 		}
-		more := "(what is read)"
-		if r, ok := a.valueOf("-I", "-i", "-J", "--replace"); ok {
-			more = r.Text
+		words := append(make([]Word, 0, len(a.operands)+1), args[a.first:]...)
+		if !a.has("-I", "-i", "-J", "--replace") {
+			words = append(words, fed("(what is read)"))
 		}
-		words := append(append(make([]Word, 0, len(a.operands)+1), args[a.first:]...), fed(more))
+		place := "{}"
+		if r, ok := a.valueOf("-I", "-i", "-J", "--replace"); ok {
+			place = r.Text
+		}
+		for i, w := range words {
+			if lead, _, found := strings.Cut(w.Text, place); found && w.Doubt&open == 0 {
+				words[i] = Word{Text: w.Text, Lead: lead, Doubt: Variable, Splits: place == w.Text}
+			}
+		}
 		seg.Inner = append(seg.Inner, s.made(words))
 	case "find":
 		s.finds(seg, l, args)
@@ -430,7 +448,13 @@ func (s *scriptReader) builtin(seg *Segment, l *Layer, args []Word) (int, []Word
 		if len(args) > 0 && args[0].Is("--") {
 			args = args[1:]
 		}
+		from := len(seg.Inner)
 		s.joined(seg, l, args)
+		for i := range seg.Inner[from:] {
+			if seg.Inner[from+i].all().Has(Folder) {
+				s.dir, s.sure = "", false
+			}
+		}
 	case "source", ".":
 		seg.Doubts |= Source
 		l.Kind, l.Doubts = ShellRun, l.Doubts|ReadsScript
@@ -444,7 +468,10 @@ func (s *scriptReader) builtin(seg *Segment, l *Layer, args []Word) (int, []Word
 		}
 		if len(args) > 1 && !args[0].Is("-") && !args[0].Is("-l") && !args[0].Is("-p") {
 			l.Kind = ShellRun
+			dir := s.dir
+			s.dir = "" // it runs wherever the script is by then
 			s.carried(seg, l, args[0])
+			s.dir = dir
 		}
 	case "alias":
 		for _, a := range args {
@@ -469,7 +496,10 @@ func (s *scriptReader) builtin(seg *Segment, l *Layer, args []Word) (int, []Word
 				seg.Doubts |= Eval // -C runs a command
 			}
 		}
-	case "printf", "read", "unset", "test", "[", "wait", "getopts":
+	case "let", "declare", "typeset", "local":
+		// As words of a command, not of the grammar: behind command and builtin.
+		seg.Doubts |= Arithmetic
+	case "printf", "read", "unset", "test", "[", "wait", "getopts", "export", "readonly":
 		// A variable's name may hold a subscript, which is evaluated.
 		for i, a := range args {
 			if strings.IndexByte(a.Text, '[') >= 0 && a.Text != "[" && a.Doubt&open == 0 && subscript(l.Program.Name, args, i) {
@@ -531,10 +561,10 @@ func harmlessOption(name string, args []Word) bool {
 func (s *scriptReader) shell(seg *Segment, l *Layer, name string, args []Word) {
 	l.Kind = ShellRun
 	rest := args
-	if len(rest) > 0 && len(rest[0].Lead) > 1 && rest[0].Lead[0] == '+' { // +e, +O …
+	a := shellOptions.parse(rest, true)
+	if len(a.operands) > 0 && strings.HasPrefix(a.operands[0].Lead, "+") && len(a.operands[0].Lead) > 1 { // +e, +O, and more options after it
 		l.Doubts |= UnknownOption
 	}
-	a := shellOptions.parse(rest, true)
 	if a.bad != "" || a.unsure || len(a.options) > 0 && name != "bash" && a.has("-O", "-D", "--rcfile", "--init-file") {
 		l.Doubts |= UnknownOption
 	}
@@ -733,11 +763,12 @@ func (s *scriptReader) finds(seg *Segment, l *Layer, args []Word) {
 			words = append(words, w)
 		}
 		if len(words) > 0 {
-			inner := s.made(words)
+			dir, sure := s.dir, s.sure
 			if strings.HasSuffix(args[start-1].Text, "dir") {
-				inner.Dir, inner.Sure = "", false
+				s.dir, s.sure = "", false
 			}
-			seg.Inner = append(seg.Inner, inner)
+			seg.Inner = append(seg.Inner, s.made(words))
+			s.dir, s.sure = dir, sure
 		}
 	}
 }
