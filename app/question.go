@@ -65,7 +65,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	title, covers, until := messages(r)
 	q := Question{
 		Window:             w.say("window_title", nil),
-		Title:              w.spans(title, holes{"Who": who, "Thing": quote(Escape(thing(r))), "Commits": w.count("commits", int64(r.Commits), nil), "Changes": w.count("changes", int64(r.Changes), nil)}),
+		Title:              w.spans(title, holes{"Who": who, "Thing": quote(Escape(thing(r))), "Commits": w.count("commits", int64(r.Commits), nil), "Changes": w.count("changes", int64(r.Changes), nil), "Files": w.deleted(r)}),
 		More:               w.say("more_below", nil),
 		Refuse:             w.say("button_refuse", nil),
 		Allow:              w.say("button_allow", nil),
@@ -89,6 +89,9 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 		}
 		q.Facts = append(q.Facts, Fact{Label: w.count("label_commits", int64(r.Commits), nil), Value: w.subjects(r), Exact: true})
 	}
+	if r.Kind == approval.Delete {
+		q.Facts = append(q.Facts, Fact{Label: w.say("label_deletes", nil), Value: w.deletes(r), Exact: true}, Fact{Label: w.say("label_script", nil), Value: escapeLines(r.Script), Exact: true})
+	}
 	if r.Folder != "" {
 		exact(folderLabel(r), r.Folder)
 	}
@@ -108,7 +111,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 		exact("label_file", r.Path)
 	}
 	if holds := w.holds(r); holds != "" {
-		fact("label_holds", holds)
+		fact(holdsLabel(r), holds)
 	}
 	fact("label_covers", w.say(covers, holes{"Who": who, "Host": Escape(host(r))}))
 	if r.UndoLimited {
@@ -165,6 +168,8 @@ func complete(r approval.Request) error {
 		return fmt.Errorf("a diff that is too long")
 	case slices.ContainsFunc(r.Also, func(p approval.Place) bool { return r.Kind != approval.Patch || !filepath.IsAbs(p.Folder) }):
 		return fmt.Errorf("no folder, or too many")
+	case (r.Kind == approval.Delete) != (r.Script != "") || (r.Kind == approval.Delete) != (len(r.Deletes) > 0) || len(r.Deletes) > approval.MaxDeletes || r.DeletesMore < 0:
+		return fmt.Errorf("no script, or not what it deletes")
 	case len(r.Subjects) > approval.MaxSubjects || len(r.Subjects) > r.Commits:
 		return fmt.Errorf("more commits than there are")
 	}
@@ -205,6 +210,11 @@ func messages(r approval.Request) (title, covers, until string) {
 		if r.Host == "" {
 			covers = "covers_git_push_folder"
 		}
+	case approval.Delete:
+		title, covers = "title_delete", "covers_delete"
+		if r.File {
+			title, covers = "title_delete_file", "covers_delete_file"
+		}
 	case approval.Clipboard:
 		title, covers, until = "title_clipboard", "covers_clipboard", "until_once"
 	case approval.ClipboardSession:
@@ -212,7 +222,7 @@ func messages(r approval.Request) (title, covers, until string) {
 	}
 	if r.Makes && title != "" {
 		switch r.Kind {
-		case approval.LookFolder, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
+		case approval.Delete, approval.LookFolder, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
 			title = ""
 		case approval.Protected, approval.Patch, approval.Network, approval.Loopback:
 		default:
@@ -255,6 +265,38 @@ func (w Words) subjects(r approval.Request) string {
 	return strings.Join(lines, "\n")
 }
 
+// deleted says in the title how many files a command deletes, as far as that is seen.
+func (w Words) deleted(r approval.Request) string {
+	switch {
+	case r.Files > 0 && r.More:
+		return w.count("deleted_more", int64(r.Files), nil)
+	case r.Files > 0:
+		return w.count("deleted", int64(r.Files), nil)
+	}
+	return w.say("deleted_some", nil)
+}
+
+// deletes are the names by which a command calls what it deletes, one a line, and how many are left out.
+func (w Words) deletes(r approval.Request) string {
+	var lines []string
+	for _, name := range r.Deletes {
+		lines = append(lines, "• "+Escape(name))
+	}
+	if r.DeletesMore > 0 {
+		lines = append(lines, w.count("deletes_left", int64(r.DeletesMore), nil))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// escapeLines escapes text line by line.
+func escapeLines(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = Escape(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // thing is what the title names: a host, or the folder's or file's own name, with its folder's when that is a dot-folder.
 func thing(r approval.Request) string {
 	switch {
@@ -270,6 +312,13 @@ func thing(r approval.Request) string {
 		return filepath.Join(parent, name)
 	}
 	return name
+}
+
+func holdsLabel(r approval.Request) string {
+	if r.Kind == approval.Delete {
+		return "label_deleted"
+	}
+	return "label_holds"
 }
 
 func folderLabel(r approval.Request) string {
@@ -319,7 +368,7 @@ func (w Words) claim(r approval.Request) string {
 func (w Words) holds(r approval.Request) string {
 	values := holes{"Size": w.size(r.Bytes)}
 	switch {
-	case reaches(r), pastes(r), r.Kind == approval.Patch:
+	case reaches(r), pastes(r), r.Kind == approval.Patch, r.Kind == approval.Delete && (r.Files == 0 || r.More):
 		return ""
 	case r.Makes:
 		return w.say("holds_new", nil)

@@ -139,6 +139,18 @@ var questions = []struct {
 		r.Folder, r.Path, r.Tool = "/home/ann/Handrail/website/.vscode", "/home/ann/Handrail/website/.vscode/tasks.json", "apply_patch"
 		r.Files, r.Bytes, r.Diff = 0, 0, "M website/.vscode/tasks.json\n@@ -1,1 +1,1 @@\n-{}\n+{\"tasks\": []}"
 	})},
+	{"delete", request(approval.Delete, func(r *approval.Request) {
+		r.Folder, r.Tool, r.Files, r.Bytes = "/home/ann/Handrail/website/build", "bash", 14, 182_400
+		r.Script, r.Deletes = "cd website\nrm -rf build/*.html build/old && make", []string{"build/*.html", "build/old"}
+	})},
+	{"delete_unknown", request(approval.Delete, func(r *approval.Request) {
+		r.Tool, r.Files, r.Bytes, r.More, r.UndoLimited = "bash_bg", 0, 0, true, true
+		r.Script, r.Deletes, r.DeletesMore = "for f in $(cat list\u202e); do rm \"$f\"; done\n", []string{`"$f"`}, 3
+	})},
+	{"delete_file", request(approval.Delete, func(r *approval.Request) {
+		r.File, r.Folder, r.Tool, r.Files, r.Bytes, r.More = true, "/home/ann/Handrail/notes.txt", "bash", 1, 812, false
+		r.Script, r.Deletes = "> notes.txt", []string{"notes.txt"}
+	})},
 	{"thai", request(approval.EditFolder, func(r *approval.Request) {
 		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
 		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
@@ -231,20 +243,6 @@ func TestNamesAreQuoted(t *testing.T) {
 	}
 }
 
-// What the question says of how long it holds is what the answer is used for.
-func TestHowLong(t *testing.T) {
-	w := NewWords("en")
-	for _, c := range questions {
-		q, err := NewQuestion(c.request, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if says := strings.Contains(q.String(), w.say("until_once", nil)); says != c.request.Kind.Once() {
-			t.Errorf("%s: it says once: %v; it is used once: %v", c.name, says, !says)
-		}
-	}
-}
-
 // show is the question with everything that a surface gets.
 func show(q Question) string {
 	var b strings.Builder
@@ -277,6 +275,12 @@ func bound(r approval.Request) []string {
 	}
 	if r.Changes > 0 {
 		list = append(list, groups(int64(r.Changes)))
+	}
+	for _, line := range strings.Split(strings.TrimSuffix(r.Script, "\n"), "\n") {
+		list = append(list, Escape(line))
+	}
+	for _, name := range r.Deletes {
+		list = append(list, Escape(name))
 	}
 	if r.Commits > 0 {
 		list = append(list, groups(int64(r.Commits)))
@@ -331,6 +335,9 @@ func TestNoQuestion(t *testing.T) {
 		{"reading what isn't there", request(approval.LookFolder, func(r *approval.Request) { r.Makes = true }), good},
 		{"no host", request(approval.Network, nil), good},
 		{"no host to sign in to", request(approval.GitSignIn, nil), good},
+		{"deletes without a script", request(approval.Delete, func(r *approval.Request) { r.Deletes = []string{"a"} }), good},
+		{"deletes nothing", request(approval.Delete, func(r *approval.Request) { r.Script = "rm a" }), good},
+		{"a script for another question", request(approval.EditFolder, func(r *approval.Request) { r.Script = "rm a" }), good},
 		{"push of nothing", request(approval.GitPush, nil), good},
 		{"push to no branch", request(approval.GitPush, func(r *approval.Request) { push(r); r.Branch = "" }), good},
 		{"push of no commit", request(approval.GitPush, func(r *approval.Request) { push(r); r.Commit = "" }), good},

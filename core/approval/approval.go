@@ -35,6 +35,7 @@ const (
 	GitSignIn  Kind = "git_sign_in" // let git use the sign-in that the person saved for Host
 	GitPush    Kind = "git_push"    // send commits to a branch on Host
 	Patch      Kind = "patch"       // make the changes in Diff, and then others in Folder and Also
+	Delete     Kind = "delete"      // delete files in a folder that may be changed, by commands
 	Clipboard  Kind = "clipboard"   // read the clipboard, this time
 	// ClipboardSession is to read the clipboard until the session ends.
 	ClipboardSession Kind = "clipboard_session"
@@ -60,13 +61,18 @@ type Request struct {
 	File bool `json:"file,omitempty"`
 	// Path is the file that the call is about, if it is about one.
 	Path string `json:"path,omitempty"`
-	// Files and Bytes count what the folder holds; More says that counting stopped there.
+	// Files and Bytes count what the folder holds, or what Delete is seen to delete; More says that there may be more.
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
 	More  bool  `json:"more,omitempty"`
 	// UndoLimited says that the folder holds too much for every step to be kept: what commands change in it can be put back
 	// only as a whole, as it was before the session's first command.
 	UndoLimited bool `json:"undo_limited,omitempty"`
+	// Script is the command that deletes. Deletes are what it names, as it names it, at most MaxDeletes; DeletesMore counts
+	// those left out.
+	Script      string   `json:"script,omitempty"`
+	Deletes     []string `json:"deletes,omitempty"`
+	DeletesMore int      `json:"deletes_more,omitempty"`
 	// Host is the computer that is reached, with its port where one is named; for a remote in a folder of this computer it is
 	// empty. Address is the remote's whole address, without a password.
 	Host    string `json:"host,omitempty"`
@@ -106,11 +112,13 @@ func (r Request) Folders() []string {
 	return list
 }
 
-// MaxReason is how many characters of a model's reason are shown, MaxSubjects how many commits' first lines, MaxDiff how many
-// bytes a diff may have: what can't be shown whole can't be asked.
+// MaxReason is how many characters of a model's reason are shown, MaxSubjects how many commits' first lines, MaxDeletes how
+// many of the things that a command deletes. MaxDiff is how many bytes a diff or a script may have: what can't be shown whole
+// can't be asked.
 const (
 	MaxReason   = 200
 	MaxSubjects = 200
+	MaxDeletes  = 20
 	MaxDiff     = 64 << 10
 )
 

@@ -27,9 +27,10 @@ const (
 	Look         // read
 	Copies       // read, and change working copies of the edit tools (a folder outside the workspace)
 	Edit         // read and change, also by commands
+	Delete       // and delete by commands that say so; given only beside Edit, and it opens nothing by itself
 )
 
-var rights = [...]string{"none", "look", "copies", "edit"}
+var rights = [...]string{"none", "look", "copies", "edit", "delete"}
 
 func (r Right) String() string {
 	if int(r) < len(rights) {

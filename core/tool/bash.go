@@ -65,9 +65,17 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	if p, ok, err := g.errand(c, in.Command, dir.path); ok {
 		return p, err
 	}
-	p.effects = append(dir.effects, effect{kind: run})
+	shell, err := shell()
+	if err != nil {
+		return p, err
+	}
+	deletes, done, err := g.deletions(c, in.Command, dir.path, shell)
+	if p.done = done; err != nil {
+		return p, err
+	}
+	p.effects = append(append(dir.effects, deletes...), effect{kind: run})
 	p.run = func(ctx context.Context) (answer, error) {
-		j, err := g.start(ctx, c, in.Command, dir.path, time.Duration(timeout)*time.Second, false)
+		j, err := g.start(ctx, c, shell, in.Command, dir.path, time.Duration(timeout)*time.Second, false)
 		if err != nil {
 			return answer{}, err
 		}
@@ -101,11 +109,7 @@ func (g *Gate) workdir(c *Call, path string) (workdir, error) {
 }
 
 // start starts a script as a job of the call's session.
-func (g *Gate) start(ctx context.Context, c *Call, script, dir string, timeout time.Duration, background bool) (*job.Job, error) {
-	shell, err := shell()
-	if err != nil {
-		return nil, err
-	}
+func (g *Gate) start(ctx context.Context, c *Call, shell, script, dir string, timeout time.Duration, background bool) (*job.Job, error) {
 	r, err := g.room(c.Session)
 	if err != nil {
 		return nil, err

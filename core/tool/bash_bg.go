@@ -59,9 +59,17 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 		if err != nil {
 			return p, err
 		}
-		p.effects = append(dir.effects, effect{kind: run})
+		shell, err := shell()
+		if err != nil {
+			return p, err
+		}
+		deletes, done, err := g.deletions(c, *in.Command, dir.path, shell)
+		if p.done = done; err != nil {
+			return p, err
+		}
+		p.effects = append(append(dir.effects, deletes...), effect{kind: run})
 		p.run = func(ctx context.Context) (answer, error) {
-			j, err := g.start(ctx, c, *in.Command, dir.path, 0, true)
+			j, err := g.start(ctx, c, shell, *in.Command, dir.path, 0, true)
 			if err != nil {
 				return answer{}, g.withJobs(c, err)
 			}

@@ -410,6 +410,9 @@ func (w *world) do(words []string) string {
 		}
 		r := w.person.asked[len(w.person.asked)-1]
 		w.person.asked = nil
+		if r.Kind == approval.Delete {
+			return w.plain(fmt.Sprintf("%s in %s: %q, %d files (more: %v), by %s\n", r.Kind, r.Folder, r.Deletes, r.Files, r.More, r.Script))
+		}
 		return w.plain(fmt.Sprintf("%s %s %s %s\n", r.Kind, r.Host, r.Address, r.Folder))
 	case "rm":
 		err = os.RemoveAll(w.path(words[1]))

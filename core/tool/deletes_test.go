@@ -147,13 +147,13 @@ func TestDeletesForReal(t *testing.T) {
 	var scripts []string
 	for i, d := range realDeletes {
 		for k := range len(realWrappers) + len(realTexts) {
-			if *every || k == 0 || (i+k)%23 == 0 { // else each kind in three ways, and each way around several kinds
+			if *every || k == 0 || (i+k)%40 == 0 { // else each kind in a few ways, and each way around some kinds
 				scripts = append(scripts, inside(k, d))
 			}
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 2)) // the same ones each time
-	for range 120 {
+	for range 60 {
 		s := oddly(r, realDeletes[r.IntN(len(realDeletes))])
 		for range 1 + r.IntN(3) {
 			s = inside(r.IntN(len(realWrappers)+len(realTexts)), s)
@@ -191,7 +191,7 @@ func TestDeletesForReal(t *testing.T) {
 		answers[i], _ = command.Deletes(command.Analyse(s, command.Context{Shell: command.Bash, Dir: at(i), Home: w.home, Path: []string{"/usr/bin", "/bin"}, Files: command.System()}))
 	}
 	j, err := w.gate.Jobs.Start(job.Spec{Session: "s", Tool: "bash", Argv: []string{"/bin/bash", "-c",
-		`for s in *.sh; do (cd "${s%.sh}" && PWD=$PWD exec timeout -s KILL 2 bash ../"$s") < /dev/null > /dev/null 2>&1; [ $? = 137 ] && cat "$s" && echo; done; exit 0`},
+		`for s in *.sh; do (cd "${s%.sh}" && PWD=$PWD exec timeout -s KILL 2 bash ../"$s") < /dev/null > /dev/null 2>&1; done; exit 0`},
 		Dir: root, Env: append(room.Env, "PWD="+root), Policy: room.Policy.AllowRead(place).AllowWrite(place), Work: room.Work})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,6 @@ func TestDeletesForReal(t *testing.T) {
 		t.Fatalf("%+v: %s", res, j.Output.All().Tail)
 	}
 
-	os.WriteFile("/tmp/cmdw/slow", j.Output.All().Head, 0o644)
 	deleted, seen := 0, 0
 	for i, s := range scripts {
 		what := lost(t, at(i), before, folders, links)

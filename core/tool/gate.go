@@ -124,11 +124,12 @@ const (
 	pushing                // git push
 	showing                // open an app or a document, set the clipboard, notify, set the volume
 	pasting                // read the clipboard
+	deleting               // delete in a granted folder, seen in the script
 	classes
 )
 
 var classNames = [classes]string{"never", "read here", "read elsewhere", "write here", "write elsewhere", "protected name", "run", "join", "network", "network that was granted", "push",
-	"open an app or a document, set the clipboard, notify, set the volume", "read the clipboard"}
+	"open an app or a document, set the clipboard, notify, set the volume", "read the clipboard", "delete in a granted folder"}
 
 func (c class) String() string { return classNames[c] }
 
@@ -157,6 +158,7 @@ var table = map[class]map[client.Level]permission{
 	pushing:   {client.Ask: asksEach, client.Trusted: asksEach},
 	showing:   {client.Ask: yes, client.Trusted: yes},
 	pasting:   {client.Ask: asksEach, client.Trusted: asks},
+	deleting:  {client.Ask: asks, client.Trusted: yes},
 }
 
 // effect is one thing that a call would do.
@@ -173,6 +175,8 @@ type effect struct {
 	diff    string
 	// way is what reach and push are about; place then says for which repository.
 	way way
+	// deletes is what remove is about; place is then the granted folder.
+	deletes *deletion
 }
 
 // way is where git connects to.
@@ -198,6 +202,7 @@ const (
 	push
 	errand // something done outside the sandbox; what it opens is an effect of its own
 	paste
+	remove // delete in a granted folder, by a command
 )
 
 // pass judges a plan's effects, records the intent, runs it and records the result.
@@ -337,6 +342,10 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 		return showing, "", nil
 	case e.kind == paste:
 		return pasting, "", nil
+	case e.kind == remove && g.deleteGranted(s.ID, e.place):
+		return writeHere, "", nil
+	case e.kind == remove:
+		return deleting, "", nil
 	}
 	r, err := g.room(s)
 	if err != nil {
@@ -472,7 +481,11 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 	}
 	if g.NonceSurface {
 		if r.Kind != approval.EditFolder && r.Kind != approval.EditCopies {
-			return "", hint.New("cannot_ask", "the person can't be asked").Because("there is no screen here, and this needs one")
+			h := hint.New("cannot_ask", "the person can't be asked").Because("there is no screen here, and this needs one")
+			if r.Kind == approval.Delete {
+				h = h.Then("do what you can without deleting, and tell them what you would delete")
+			}
+			return "", h
 		}
 		if !g.Nonces.Redeem(c.Session.ID, r.Folder, e.phrase) {
 			return "", permissionRequired(r, g.Nonces.Phrase(c.Session.ID, r.Folder))
@@ -602,6 +615,8 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 		}
 	case protected:
 		r.Kind, r.Diff = approval.Protected, e.diff
+	case deleting:
+		r.Kind, right = approval.Delete, grant.Delete
 	case network, pushing:
 		return e.ask(r), grant.None, nil
 	}
@@ -614,7 +629,7 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 	if !r.File && !r.Makes {
 		r.Files, r.Bytes, r.More = count(r.Folder)
 	}
-	if right == grant.Edit && r.Kind != approval.Protected {
+	if (right == grant.Edit || right == grant.Delete) && r.Kind != approval.Protected {
 		where := edit.Place{Path: r.Folder, Device: r.FolderID.Device, Inode: r.FolderID.Inode, File: r.File}
 		r.UndoLimited = g.Snapshots.Limited(where, r.Files, r.Bytes, r.More)
 	}
@@ -623,6 +638,9 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 			return r, grant.None, hint.New("not_grantable", "this folder can't be opened to assistants").Because("it holds Handrail's own files").
 				Then("choose a folder inside it, such as one for the project at hand")
 		}
+	}
+	if e.deletes != nil {
+		r = e.deletes.ask(r)
 	}
 	return r, right, nil
 }
