@@ -90,7 +90,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 		q.Facts = append(q.Facts, Fact{Label: w.count("label_commits", int64(r.Commits), nil), Value: w.subjects(r), Exact: true})
 	}
 	if r.Kind == approval.Delete {
-		q.Facts = append(q.Facts, Fact{Label: w.say("label_deletes", nil), Value: w.deletes(r), Exact: true}, Fact{Label: w.say("label_script", nil), Value: escapeLines(r.Script), Exact: true})
+		q.Facts = append(q.Facts, Fact{Label: w.say("label_deletes", nil), Value: w.deletes(r), Exact: true}, Fact{Label: w.say("label_script", nil), Value: escapeDiff(strings.TrimSuffix(r.Script, "\n")), Exact: true})
 	}
 	if r.Folder != "" {
 		exact(folderLabel(r), r.Folder)
@@ -164,8 +164,8 @@ func complete(r approval.Request) error {
 		return fmt.Errorf("no remote, branch or commit")
 	case r.Kind == approval.Patch && (r.Diff == "" || r.Changes < 1):
 		return fmt.Errorf("no changes")
-	case len(r.Diff) > approval.MaxDiff:
-		return fmt.Errorf("a diff that is too long")
+	case len(r.Diff) > approval.MaxDiff || len(r.Script) > approval.MaxDiff:
+		return fmt.Errorf("a diff or a script that is too long")
 	case slices.ContainsFunc(r.Also, func(p approval.Place) bool { return r.Kind != approval.Patch || !filepath.IsAbs(p.Folder) }):
 		return fmt.Errorf("no folder, or too many")
 	case (r.Kind == approval.Delete) != (r.Script != "") || (r.Kind == approval.Delete) != (len(r.Deletes) > 0) || len(r.Deletes) > approval.MaxDeletes || r.DeletesMore < 0:
@@ -284,15 +284,6 @@ func (w Words) deletes(r approval.Request) string {
 	}
 	if r.DeletesMore > 0 {
 		lines = append(lines, w.count("deletes_left", int64(r.DeletesMore), nil))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// escapeLines escapes text line by line.
-func escapeLines(text string) string {
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	for i, l := range lines {
-		lines[i] = Escape(l)
 	}
 	return strings.Join(lines, "\n")
 }

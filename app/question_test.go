@@ -243,6 +243,20 @@ func TestNamesAreQuoted(t *testing.T) {
 	}
 }
 
+// What the question says of how long it holds is what the answer is used for.
+func TestHowLong(t *testing.T) {
+	w := NewWords("en")
+	for _, c := range questions {
+		q, err := NewQuestion(c.request, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says := strings.Contains(q.String(), w.say("until_once", nil)); says != c.request.Kind.Once() {
+			t.Errorf("%s: it says once: %v; it is used once: %v", c.name, says, !says)
+		}
+	}
+}
+
 // show is the question with everything that a surface gets.
 func show(q Question) string {
 	var b strings.Builder
@@ -276,8 +290,8 @@ func bound(r approval.Request) []string {
 	if r.Changes > 0 {
 		list = append(list, groups(int64(r.Changes)))
 	}
-	for _, line := range strings.Split(strings.TrimSuffix(r.Script, "\n"), "\n") {
-		list = append(list, Escape(line))
+	for line := range strings.Lines(r.Script) {
+		list = append(list, escapeDiff(strings.TrimSuffix(line, "\n")))
 	}
 	for _, name := range r.Deletes {
 		list = append(list, Escape(name))
@@ -305,7 +319,7 @@ func bound(r approval.Request) []string {
 func TestEveryFieldIsShown(t *testing.T) {
 	for typ, want := range map[reflect.Type]int{
 		reflect.TypeFor[approval.Request](): 26,
-		reflect.TypeFor[approval.Place]():   4,
+		reflect.TypeFor[approval.Request](): 29,
 		reflect.TypeFor[client.Identity]():  6,
 		reflect.TypeFor[grant.ID]():         2,
 	} {

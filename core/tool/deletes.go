@@ -12,6 +12,7 @@ import (
 	"handrail/core/approval"
 	"handrail/core/command"
 	"handrail/core/grant"
+	"handrail/core/hint"
 )
 
 // deletion is what a script deletes in one granted folder, as far as reading it tells.
@@ -56,6 +57,10 @@ func (g *Gate) deletions(c *Call, script, dir, shell string) (effects []effect, 
 		at, err := g.locate(h.Folder, g.Workspace, !h.File)
 		if err != nil {
 			return effects, done, err
+		}
+		if len(script) > approval.MaxDiff {
+			at.close()
+			return effects, done, hint.New("too_long", "the command was not run").Because("it deletes files, and is too long to be shown to the person").Then("put it into a file, or send it in parts")
 		}
 		d.script = script
 		effects = append(effects, effect{kind: remove, place: at, deletes: d})
