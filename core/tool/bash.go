@@ -43,7 +43,7 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	Name: "bash", Title: "Run a command", Destructive: true,
 	Levels: []client.Level{client.Ask, client.Trusted},
 	Description: "Run any shell command in a sandbox on the person's computer. It reads the workspace and installed tools; it writes only in folders the person granted " +
-		"(request_access asks them) and in $TMPDIR; there is no network. Standard input is empty. A command that still runs after 45 s goes on as a background job: " +
+		"(request_access asks them) and in $TMPDIR; there is no network. Deleting files there asks them once a folder. Standard input is empty. A command that still runs after 45 s goes on as a background job: " +
 		"follow it with bash_bg. Use bash_bg start for servers and long builds. Don't use echo to talk to the person. " +
 		"A command that is only `open` (an app's name, a document, a web address), pbcopy, pbpaste, a notification or the volume is done outside the sandbox.",
 }, func(ctx context.Context, g *Gate, c *Call, in BashInput) (plan, error) {
