@@ -81,7 +81,16 @@ func (c *doctorCommand) canary() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	return sandbox.Check(ctx, sandbox.Guarded(m))
+	if err := sandbox.Check(ctx, sandbox.Guarded(m)); err != nil {
+		return err
+	}
+	m.Path = []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin"}
+	for _, tool := range sandbox.Canaries(ctx, sandbox.Guarded(m)) {
+		if tool.Err != nil {
+			fmt.Printf("– %s doesn't work in the sandbox here yet: %v\n", tool.Tool, tool.Err)
+		}
+	}
+	return nil
 }
 
 func (c *doctorCommand) workspace() error {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"handrail/core/client"
 	"handrail/core/grant"
@@ -58,14 +57,14 @@ func newRoom(o Options, name string, closed ...string) (*room, error) {
 	}
 	m := machine(o, r.temp, caches, closed)
 	r.policy = sandbox.Guarded(m).AllowRead(sandbox.Place{Path: r.work, Device: id.Device, Inode: id.Inode})
-	r.env = environment(o, r.temp, caches, m.Path)
+	r.env = environment(r.policy)
 	return r, nil
 }
 
 // machine gives the facts that a session's policy is made of.
 func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
 	return sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Port: o.Port, Secrets: closed,
-		Path: searchPath(), Executable: o.Executable}
+		Path: searchPath(), Executable: o.Executable, Developer: developer()}
 }
 
 func (r *room) remove() { os.RemoveAll(r.dir) }
@@ -106,15 +105,12 @@ func searchPath() []string {
 	return path
 }
 
-// environment is what commands find: nothing is inherited, so no secret is. Caches go to the session's own folder, where
-// they may be written; pagers and prompts, which would wait for ever, are off.
-func environment(o Options, temp, caches string, path []string) []string {
-	env := []string{
-		"HOME=" + o.Home, "PATH=" + strings.Join(path, string(filepath.ListSeparator)), "TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp,
-		"SHELL=/bin/sh", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "NO_COLOR=1", "HANDRAIL=1",
-		"XDG_CACHE_HOME=" + caches, "GOCACHE=" + filepath.Join(caches, "go-build"), "GOMODCACHE=" + filepath.Join(caches, "go-mod"), "npm_config_cache=" + filepath.Join(caches, "npm"),
-		"PIP_CACHE_DIR=" + filepath.Join(caches, "pip"), "CARGO_HOME=" + filepath.Join(caches, "cargo"), "PYTHONDONTWRITEBYTECODE=1",
-	}
+// environment is what commands find: what their policy needs, and what keeps pagers and prompts, which would wait for ever, off.
+// Nothing is inherited but who the person is and their language, so no secret is.
+func environment(p sandbox.Policy) []string {
+	temp := p.Machine().Temp
+	env := append(p.Environment(), "TMP="+temp, "TEMP="+temp, "SHELL=/bin/sh", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_EDITOR=true", "NO_COLOR=1", "HANDRAIL=1",
+		"PYTHONDONTWRITEBYTECODE=1")
 	for _, name := range []string{"USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
