@@ -136,10 +136,7 @@ var Commands = []Command{
 	{Action: "merge", Mode: "start", Does: Writes, Takes: []string{"ref!", "message"},
 		argv: func(a Args) []string {
 			l := line("merge", "--no-verify", "--no-gpg-sign", "--no-edit", "--no-autostash")
-			if a.Message != "" {
-				l = l.add("-F", "-")
-			}
-			return l.ref(a)
+			return l.when(a.Message != "", "--message="+a.Message).ref(a)
 		},
 		example: Args{Ref: "topic"}, gives: "merge --no-verify --no-gpg-sign --no-edit --no-autostash topic"},
 	{Action: "merge", Mode: "continue", Does: Writes,
@@ -329,6 +326,43 @@ func bad(format string, args ...any) *hint.Hint {
 // Argv gives git's arguments for what a asks, for an action that is one command of git. Args must have passed
 // [Args.Command].
 func (c Command) Argv(a Args) []string { return c.argv(a) }
+
+// Touches gives commands of git that together list, with -z, the files of the work tree that c may change for a, so that
+// protected names among them can be asked for before. A file may be listed that stays as it is. None for an action that
+// leaves the work tree alone; what a clone writes is not listed.
+func (c Command) Touches(a Args) [][]string {
+	names := func(what ...string) []string {
+		return line("diff", "--name-only", "-z", "--no-renames").add(untouched...).add(what...)
+	}
+	switch c.Action + " " + c.Mode {
+	case "switch existing":
+		return [][]string{names("HEAD", a.Name, "--")}
+	case "switch create", "checkout ":
+		switch {
+		case len(a.Paths) > 0:
+			return [][]string{line(names()...).ref(a).paths(a)}
+		case a.Ref != "":
+			return [][]string{names("HEAD", a.Ref, "--")}
+		}
+	case "restore ":
+		if !a.Staged {
+			return [][]string{line(names()...).ref(a).paths(a)}
+		}
+	case "merge start":
+		return [][]string{names("HEAD..."+a.Ref, "--")}
+	case "rebase start":
+		return [][]string{names("HEAD..."+a.Ref, "--"), names(a.Ref+"...HEAD", "--")}
+	case "merge abort":
+		return [][]string{names("HEAD", "--")}
+	case "rebase continue", "rebase abort":
+		return [][]string{names("HEAD", "--"), names("HEAD", "ORIG_HEAD", "--")}
+	case "stash push":
+		return [][]string{line(names("HEAD")...).paths(a)}
+	case "stash apply", "stash pop":
+		return [][]string{line("stash", "show", "--name-only", "-z", "--no-renames").add(untouched...).ref(a)}
+	}
+	return nil
+}
 
 // String names the command as a client asks for it.
 func (c Command) String() string {

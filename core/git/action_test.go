@@ -89,3 +89,37 @@ func TestArgsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestTouches(t *testing.T) {
+	const names = "diff --name-only -z --no-renames --no-ext-diff --no-textconv --ignore-submodules=dirty --no-color "
+	for _, c := range []struct {
+		args Args
+		want []string
+	}{
+		{Args{Action: "status"}, nil},
+		{Args{Action: "commit", Message: "m"}, nil},
+		{Args{Action: "restore", Paths: []string{"a"}, Staged: true}, nil},
+		{Args{Action: "switch", Name: "topic"}, []string{names + "HEAD topic --"}},
+		{Args{Action: "switch", Mode: "create", Name: "topic"}, nil},
+		{Args{Action: "checkout", Ref: "v1"}, []string{names + "HEAD v1 --"}},
+		{Args{Action: "checkout", Ref: "v1", Paths: []string{"a"}}, []string{names + "v1 -- a"}},
+		{Args{Action: "restore", Paths: []string{"-a"}}, []string{names + "-- -a"}},
+		{Args{Action: "merge", Ref: "topic"}, []string{names + "HEAD...topic --"}},
+		{Args{Action: "rebase", Ref: "main"}, []string{names + "HEAD...main --", names + "main...HEAD --"}},
+		{Args{Action: "rebase", Mode: "abort"}, []string{names + "HEAD --", names + "HEAD ORIG_HEAD --"}},
+		{Args{Action: "stash"}, []string{names + "HEAD --"}},
+		{Args{Action: "stash", Mode: "pop"}, []string{"stash show --name-only -z --no-renames --no-ext-diff --no-textconv --ignore-submodules=dirty --no-color"}},
+	} {
+		cmd, err := c.args.Command()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, argv := range cmd.Touches(c.args) {
+			got = append(got, strings.Join(argv, " "))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c.args, got)
+		}
+	}
+}

@@ -103,10 +103,10 @@ type gitWork struct {
 	filters           []string
 	// person are settings that are the person's: who a commit is by.
 	person []git.Setting
-	// opens are the protected names of a repository that is being made; other is the Git folder that is fetched from or
-	// pushed to.
-	opens []string
-	other string
+	// opens are protected names that were asked for, or of a repository that is being made; other is the Git folder that is
+	// fetched from or pushed to, makes the one that is made.
+	opens        []string
+	other, makes string
 }
 
 func (w *gitWork) close() {
@@ -228,7 +228,7 @@ func (w *gitWork) do(ctx context.Context, a git.Args, cmd git.Command) (answer, 
 // run runs an action that is one command of git.
 func (w *gitWork) run(ctx context.Context, a git.Args, cmd git.Command) (answer, error) {
 	var input []byte
-	if a.Message != "" && cmd.Action != "stash" {
+	if a.Message != "" && cmd.Action != "stash" && cmd.Action != "merge" {
 		input = []byte(a.Message)
 	}
 	j, err := w.start(ctx, cmd.Argv(a), input, cmd.Does > git.Reads, cmd.Stores)
@@ -309,7 +309,7 @@ func (w *gitWork) neutral(stores bool) []git.Setting {
 
 // own lists the folders that are git's own.
 func (w *gitWork) own() []string {
-	return slices.DeleteFunc(append([]string{w.repo.Dir, w.repo.Common, w.other}, w.opens...), func(dir string) bool { return dir == "" })
+	return slices.DeleteFunc([]string{w.repo.Dir, w.repo.Common, w.other, w.makes}, func(dir string) bool { return dir == "" })
 }
 
 // startJob starts a job whose changes of granted folders can be told and undone.

@@ -31,8 +31,51 @@ func (w *gitWork) guard(ctx context.Context, a git.Args, cmd git.Command) error 
 			return err
 		}
 	}
+	if err := w.open(ctx, a, cmd); err != nil {
+		return err
+	}
 	if cmd.Action == "commit" || cmd.Action == "merge" || cmd.Action == "rebase" || cmd.Action == "stash" || cmd.Action == "tag" && a.Message != "" {
 		return w.identify(ctx)
+	}
+	return nil
+}
+
+// mostProtected is how many protected names one action may ask for: more would be allowed unread.
+const mostProtected = 5
+
+// open asks for the protected names that an action would change, each alone, and opens those for it. What can't be listed, as
+// with a branch that isn't there, git itself will say.
+func (w *gitWork) open(ctx context.Context, a git.Args, cmd git.Command) error {
+	var names []string
+	for _, argv := range cmd.Touches(a) {
+		text, _ := w.query(ctx, argv...)
+		for name := range strings.SplitSeq(text, "\x00") {
+			if _, ok := sandbox.Protected(name); ok && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) > mostProtected {
+		return hint.New("protected", fmt.Sprintf("this changes %d files that other programs obey", len(names))).Because("too many to ask for: " + strings.Join(first(names, mostProtected), ", ") + " …").
+			Then("ask the person to do this with git themselves")
+	}
+	for _, name := range names {
+		at, err := w.gate.locate(filepath.Join(w.repo.Top, name), w.gate.Workspace, false)
+		if err != nil {
+			return err
+		}
+		w.places = append(w.places, at)
+		if at.real != filepath.Join(w.repo.Top, name) {
+			continue // a link that leads elsewhere: the sandbox decides
+		}
+		if _, err := w.gate.judge(ctx, w.call, effect{kind: write, place: at}); err != nil {
+			return err
+		}
+		for dir := at.real; dir != w.repo.Top; dir = filepath.Dir(dir) { // git makes the folders too
+			if _, ok := sandbox.Protected(dir); ok {
+				w.opens = append(w.opens, dir)
+			}
+		}
 	}
 	return nil
 }

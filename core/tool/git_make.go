@@ -52,7 +52,7 @@ func (g *Gate) placeRepository(c *Call, path string, a git.Args) (*gitWork, erro
 		return nil, err
 	}
 	dot := filepath.Join(at.real, ".git")
-	w := &gitWork{gate: g, call: c, program: program, places: []*place{at}, effects: []effect{{kind: write, place: at}}, opens: []string{dot, filepath.Join(dot, "config")}}
+	w := &gitWork{gate: g, call: c, program: program, places: []*place{at}, effects: []effect{{kind: write, place: at}}, makes: dot, opens: []string{dot, filepath.Join(dot, "config")}}
 	switch {
 	case at.unit.Outside && !g.covers(c.Session, grant.Edit, at):
 		err = outsideRepository(path)
@@ -115,7 +115,7 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	if r.Reach == git.Folder {
 		url = r.Path
 	}
-	j, err := w.bring(ctx, r, "clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules", "--upload-pack="+upload, "--", url, folder)
+	j, err := w.bring(ctx, r, "clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules", "--upload-pack="+serving(upload, r), "--", url, folder)
 	if err != nil {
 		return answer{}, err
 	}

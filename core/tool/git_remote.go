@@ -117,10 +117,17 @@ func (w *gitWork) reaching(what grant.Reach, r git.Remote) effect {
 // receive is how the other repository is written to where it is a folder of this computer: without what its own settings
 // and hooks would run there.
 const (
-	receive = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true -c receive.autogc=false -c gc.auto=0 -c maintenance.auto=false " +
-		"-c receive.denyCurrentBranch=refuse -c receive.denyDeletes=true -c receive.denyNonFastForwards=true receive-pack"
-	upload = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
+	receive = "receive-pack -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true -c receive.autogc=false -c gc.auto=0 -c maintenance.auto=false " +
+		"-c receive.denyCurrentBranch=refuse -c receive.denyDeletes=true -c receive.denyNonFastForwards=true"
+	upload = "upload-pack -c core.hooksPath=/dev/null -c core.fsmonitor=false"
 )
+
+// serving gives the shell command that git starts for a remote that is a folder. It hears of no setting but these; that the
+// folder may belong to someone else is one (safe.directory in git-config(1)), and what it runs is bounded like all else.
+func serving(command string, r git.Remote) string {
+	name, settings, _ := strings.Cut(command, " ")
+	return "git " + settings + " -c safe.directory='" + strings.ReplaceAll(r.Path, "'", `'\''`) + "' " + name
+}
 
 // withSignIn runs a command whose descriptor 3 is what its standard input was: the sign-in, which can be read once.
 const withSignIn = `exec 3<&0 </dev/null; exec "$@"`
@@ -136,9 +143,6 @@ func (w *gitWork) connect(ctx context.Context, r git.Remote, signIn []byte, argv
 	}
 	settings := w.neutral(false)
 	line := append([]string{w.program}, argv...)
-	if r.Reach == git.Folder {
-		settings = append(settings, git.Setting{Key: "safe.directory", Value: r.Path})
-	}
 	var input []byte
 	if len(signIn) > 0 {
 		settings = append(settings, git.Setting{Key: "credential." + r.Scheme + "://" + r.Host + ".helper", Value: signInHelper})
@@ -215,7 +219,7 @@ func (w *gitWork) fetch(ctx context.Context, a git.Args, cmd git.Command) (answe
 	if err := w.reach(ctx, &r, false); err != nil {
 		return answer{}, err
 	}
-	argv := []string{"fetch", "--no-auto-maintenance", "--no-recurse-submodules", "--no-write-fetch-head", "--upload-pack=" + upload, "--", name}
+	argv := []string{"fetch", "--no-auto-maintenance", "--no-recurse-submodules", "--no-write-fetch-head", "--upload-pack=" + serving(upload, r), "--", name}
 	if theirs != "" {
 		argv = append(argv, "+refs/heads/"+theirs+":refs/remotes/"+name+"/"+theirs)
 	}
@@ -229,15 +233,18 @@ func (w *gitWork) fetch(ctx context.Context, a git.Args, cmd git.Command) (answe
 	}
 	from := "refs/remotes/" + name + "/" + theirs
 	next := git.Args{Action: "merge", Mode: "start", Ref: from}
-	switch {
-	case !born, cmd.Mode == "ff_only":
-		return w.then(ctx, fetched, []string{"merge", "--ff-only", "--no-verify", from})
-	case cmd.Mode == "rebase":
+	if cmd.Mode == "rebase" && born {
 		next.Action = "rebase"
 	}
 	step, err := next.Command()
 	if err != nil {
 		return answer{}, err
+	}
+	if !born || cmd.Mode == "ff_only" {
+		if err := w.open(ctx, next, step); err != nil {
+			return answer{}, err
+		}
+		return w.then(ctx, fetched, []string{"merge", "--ff-only", "--no-verify", from})
 	}
 	if err := w.guard(ctx, next, step); err != nil {
 		return answer{}, err
@@ -291,12 +298,15 @@ func (w *gitWork) push(ctx context.Context, a git.Args) (answer, error) {
 	if _, err := w.gate.judge(ctx, w.call, effect{kind: push, place: w.places[0], way: way}); err != nil {
 		return answer{}, err
 	}
-	// What was shown is what is done: the commit by its name, and the address if it is still the same.
+	// What was shown is what is done: this commit, sent by its own name, to this address.
 	if err := w.learn(ctx); err != nil {
 		return answer{}, err
 	}
 	if _, now, err := w.remote(name, branch, true); err != nil || now.Address != shown {
 		return answer{}, hint.New("changed", "the remote's address has changed since the person was asked").Then("make the call again: they will be asked again").Wrap(err)
+	}
+	if now, err := w.query(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch+"^{commit}"); err != nil || strings.TrimSpace(now) != tip {
+		return answer{}, hint.New("changed", fmt.Sprintf("branch %q has changed since the person was asked", branch)).Then("make the call again: they will be asked again").Wrap(err)
 	}
 	var signIn []byte
 	if r.Reach != git.Folder {
@@ -304,7 +314,7 @@ func (w *gitWork) push(ctx context.Context, a git.Args) (answer, error) {
 			return answer{}, err
 		}
 	}
-	j, err := w.connect(ctx, r, signIn, "push", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack="+receive, "--", name, tip+":refs/heads/"+branch)
+	j, err := w.connect(ctx, r, signIn, "push", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack="+serving(receive, r), "--", name, tip+":refs/heads/"+branch)
 	if err != nil {
 		return answer{}, err
 	}

@@ -91,6 +91,9 @@ func when(yes bool, text string) string {
 	return ""
 }
 
+// unwritten is what git says where a file of a commit could not be made in the work tree.
+const unwritten = "unable to create file"
+
 // meanings are what git says when it refuses, and what to do then.
 var meanings = []struct{ says, hint string }{
 	{"unknown revision or path", "there is no such commit, branch or tag; look with action branch, tag or log"},
@@ -113,6 +116,8 @@ var meanings = []struct{ says, hint string }{
 	{"you are in the middle of", "finish or abort what is underway first; see action status"},
 	{"you have unstaged changes", "commit or stash the changes first"},
 	{"your index contains uncommitted changes", "commit or stash the changes first"},
+	{"couldn't find remote ref", "the remote has no branch of that name"},
+	{unwritten, "a name that other programs obey is written only once the person agrees: ask for it with action restore and its path"},
 	{"already exists", "choose another name"},
 	{"not a valid object name", "there is no such commit, or the repository has none yet"},
 	{"not possible to fast-forward", "both sides have commits of their own: pull with mode merge or rebase"},
@@ -129,10 +134,10 @@ func (w *gitWork) explain(a answer, j *job.Job) answer {
 		return a
 	}
 	out := GitOutput{CommandOutput: data, Repository: w.repo.Top, Underway: w.repo.Underway()}
-	if data.ExitCode != nil && *data.ExitCode != 0 && data.Hint == "" {
+	if data.ExitCode != nil && *data.ExitCode != 0 {
 		said := strings.ToLower(data.Stderr + data.Stdout)
 		for _, m := range meanings {
-			if strings.Contains(said, m.says) {
+			if strings.Contains(said, m.says) && (data.Hint == "" || m.says == unwritten) {
 				out.Hint = m.hint
 				a.text = strings.TrimSuffix(a.text, "\n") + "\n[hint: " + m.hint + "]"
 				break

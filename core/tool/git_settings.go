@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,27 +106,14 @@ const (
 )
 
 // write puts settings into the repository's config, which no command may change. Git makes the new text from a copy, and it
-// takes the place of the old one only if nothing but remotes, upstreams and plain settings of storage differ.
+// takes the place of the old one only if nothing but remotes, upstreams and plain settings of storage differ. No process runs
+// while git's lock is held, so none that is killed leaves it.
 func (w *gitWork) write(ctx context.Context, edits [][2]string) error {
 	root, err := os.OpenRoot(w.repo.Common)
 	if err != nil {
 		return notThere(w.repo.Common, err)
 	}
 	defer root.Close()
-	lock, err := root.OpenFile(lockName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return hint.New("busy", "another git changes the settings of this repository").Because("there is a file config.lock in its Git folder").
-			Then("try again; if none runs, the person can remove the file")
-	} else if err != nil {
-		return notThere(filepath.Join(w.repo.Common, lockName), err)
-	}
-	placed := false
-	defer func() {
-		lock.Close()
-		if !placed {
-			root.Remove(lockName)
-		}
-	}()
 	text, mode, err := readWhole(root, "config")
 	if err != nil {
 		return err
@@ -146,21 +134,41 @@ func (w *gitWork) write(ctx context.Context, edits [][2]string) error {
 		return hint.New("settings_kept", "the repository's settings were left as they were").
 			Because("more than remotes and upstreams would have changed: " + strings.Join(changed, ", "))
 	}
-	_, err = lock.Write(fresh)
-	if err == nil {
-		err = lock.Chmod(mode)
-	}
-	if err == nil {
-		err = lock.Sync()
-	}
-	if err == nil {
-		err = root.Rename(lockName, "config")
-	}
-	if err != nil {
+	if err := replaceConfig(root, text, fresh, mode); err != nil {
 		return notThere(filepath.Join(w.repo.Common, "config"), err)
 	}
-	placed = true
 	return nil
+}
+
+// replaceConfig writes a config under git's lock, if it still holds what it did.
+func replaceConfig(root *os.Root, old, fresh []byte, mode fs.FileMode) (err error) {
+	lock, err := root.OpenFile(lockName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return hint.New("busy", "another git changes the settings of this repository").Because("there is a file config.lock in its Git folder").
+			Then("try again; if none runs, the person can remove the file")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if lock.Close(); err != nil {
+			root.Remove(lockName)
+		}
+	}()
+	now, _, err := readWhole(root, "config")
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, old) {
+		return hint.New("changed", "the repository's settings changed meanwhile").Then("try again")
+	}
+	if _, err := lock.Write(fresh); err != nil {
+		return err
+	}
+	if err := errors.Join(lock.Chmod(mode), lock.Sync()); err != nil {
+		return err
+	}
+	return root.Rename(lockName, "config")
 }
 
 // readWhole reads a file of settings, which must be a file of its own.
