@@ -43,7 +43,7 @@ func (r Repository) Submodule() bool {
 // Folders lists the folders that a command on the repository works with, each once.
 func (r Repository) Folders() []string {
 	var list []string
-	for _, f := range []string{r.Top, r.Dir, r.Common} {
+	for _, f := range []string{r.Top, r.Common, r.Dir} {
 		covered := f == ""
 		for _, other := range list {
 			covered = covered || f == other || strings.HasPrefix(f, other+string(filepath.Separator))

@@ -100,7 +100,7 @@ func TestRepository(t *testing.T) {
 	}{
 		{Repository{"/w/a", "/w/a/.git", "/w/a/.git"}, []string{"/w/a"}, false, false, false},
 		{Repository{"", "/w/a.git", "/w/a.git"}, []string{"/w/a.git"}, true, false, false},
-		{Repository{"/w/b", "/w/a/.git/worktrees/b", "/w/a/.git"}, []string{"/w/b", "/w/a/.git/worktrees/b", "/w/a/.git"}, false, true, false},
+		{Repository{"/w/b", "/w/a/.git/worktrees/b", "/w/a/.git"}, []string{"/w/b", "/w/a/.git"}, false, true, false},
 		{Repository{"/w/a/lib", "/w/a/.git/modules/lib", "/w/a/.git/modules/lib"}, []string{"/w/a/lib", "/w/a/.git/modules/lib"}, false, false, true},
 	} {
 		if got := c.r.Folders(); !slices.Equal(got, c.folders) || c.r.Bare() != c.bare || c.r.Linked() != c.linked || c.r.Submodule() != c.submodule {

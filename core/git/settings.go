@@ -69,7 +69,7 @@ var quiet = []Setting{
 	{Key: "core.fsmonitor", Value: "false"}, {Key: "core.hooksPath", Value: "/dev/null"}, {Key: "core.attributesFile", Value: "/dev/null"},
 	{Key: "core.pager", Value: "cat"}, {Key: "core.editor", Value: ":"}, {Key: "sequence.editor", Value: ":"}, {Key: "core.sshCommand", Value: "false"},
 	{Key: "core.gitProxy", Value: ""}, {Key: "advice.detachedHead", Value: "false"}, {Key: "advice.statusHints", Value: "false"}, {Key: "advice.mergeConflict", Value: "false"},
-	{Key: "advice.resolveConflict", Value: "false"}, {Key: "advice.forceDeleteBranch", Value: "false"}, {Key: "advice.diverging", Value: "false"}, {Key: "core.quotePath", Value: "false"}, {Key: "color.ui", Value: "false"}, {Key: "column.ui", Value: "never"},
+	{Key: "advice.resolveConflict", Value: "false"}, {Key: "advice.forceDeleteBranch", Value: "false"}, {Key: "advice.diverging", Value: "false"}, {Key: "advice.pushUpdateRejected", Value: "false"}, {Key: "core.quotePath", Value: "false"}, {Key: "color.ui", Value: "false"}, {Key: "column.ui", Value: "never"},
 	{Key: "i18n.logOutputEncoding", Value: "UTF-8"}, {Key: "init.defaultBranch", Value: "main"},
 	{Key: "commit.gpgSign", Value: "false"}, {Key: "tag.gpgSign", Value: "false"}, {Key: "tag.forceSignAnnotated", Value: "false"}, {Key: "push.gpgSign", Value: "false"},
 	{Key: "log.showSignature", Value: "false"}, {Key: "merge.verifySignatures", Value: "false"},

@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 // TestConversations plays each testdata/*.txtar: files of the workspace (w/…) and of the home folder (h/…), then "calls",
 // one JSON object a line, against which "answers" and "log" are compared. A call is {"tool": {arguments}}, or one of
 //
-//	{"person": "allow"}      what the person answers next: allow, refuse, nobody (no answer), broken (could not show)
+//	{"person": "allow"}      what the person answers next: allow, refuse, nobody (no answer), broken (could not show);
+//	                         "allow, while put w/a x": something happens before they do, as with "do"
 //	{"session": "b"}         the calls that follow come from another session
 //	{"level": "look"}        … of this access level
 //	{"do": "move w/a w/b"}   something happens to the files meanwhile; see (*world).do
@@ -173,6 +174,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.person.do = w.do
 	rooms := map[string]Room{}
 	var mu sync.Mutex
 	w.sessions = client.NewSessions(nil)
@@ -539,6 +541,7 @@ func (w *world) plain(s string) string {
 type person struct {
 	mu    sync.Mutex
 	next  []string
+	do    func(words []string) string
 	asked []approval.Request
 }
 
@@ -555,6 +558,10 @@ func (p *person) Ask(_ context.Context, r approval.Request) approval.Decision {
 	word := "refuse"
 	if len(p.next) > 0 {
 		word, p.next = p.next[0], p.next[1:]
+	}
+	word, while, ok := strings.Cut(word, ", while ")
+	if ok {
+		p.do(strings.Fields(while))
 	}
 	switch word {
 	case "allow":

@@ -65,7 +65,11 @@ var gitTool = define[GitInput, GitOutput](Tool{
 		"Nothing is forced, and what was pushed is not rewritten. Changes need an edit grant on the folder (the person is asked).",
 }, func(ctx context.Context, g *Gate, c *Call, in GitInput) (plan, error) {
 	a := in.args()
-	p := plan{text: strings.TrimSpace(strings.Join(append([]string{a.Action, a.Mode, a.Name, a.Ref, a.Remote}, a.Paths...), " "))}
+	address := ""
+	if r, err := git.ParseRemote(a.URL); err == nil {
+		address = r.Address // without a password
+	}
+	p := plan{text: strings.Join(strings.Fields(strings.Join(append([]string{a.Action, a.Mode, a.Name, a.Ref, a.Remote, address}, a.Paths...), " ")), " ")}
 	cmd, err := a.Command()
 	if err != nil {
 		return p, err
@@ -151,7 +155,7 @@ func (g *Gate) openRepository(c *Call, path string, cmd git.Command) (*gitWork, 
 	}
 	w := &gitWork{gate: g, call: c, repo: repo, program: program}
 	for _, folder := range repo.Folders() {
-		p, err := g.locate(folder, g.Workspace, true)
+		p, err := g.locate(holder(folder), g.Workspace, true)
 		if err != nil {
 			w.close()
 			return nil, err
@@ -170,6 +174,14 @@ func (g *Gate) openRepository(c *Call, path string, cmd git.Command) (*gitWork, 
 		}
 	}
 	return w, nil
+}
+
+// holder is the folder that a Git folder belongs to, also that of a submodule or of a further work tree: a grant is on that.
+func holder(folder string) string {
+	if above, _, ok := strings.Cut(folder+"/", "/.git/"); ok {
+		return cmp.Or(above, "/")
+	}
+	return folder
 }
 
 func outsideRepository(path string) error {
@@ -239,7 +251,10 @@ func (w *gitWork) run(ctx context.Context, a git.Args, cmd git.Command) (answer,
 	if err != nil {
 		return answer{}, err
 	}
-	return w.explain(done, j), nil
+	if done = w.explain(done, j); cmd.Does == git.Reads && done.text == nothingSaid {
+		done.text = "nothing to show"
+	}
+	return done, nil
 }
 
 // withoutWorkTree are the actions that make sense in a bare repository.
@@ -309,7 +324,7 @@ func (w *gitWork) neutral(stores bool) []git.Setting {
 
 // own lists the folders that are git's own.
 func (w *gitWork) own() []string {
-	return slices.DeleteFunc([]string{w.repo.Dir, w.repo.Common, w.other, w.makes}, func(dir string) bool { return dir == "" })
+	return slices.DeleteFunc([]string{w.repo.Dir, w.repo.Common, filepath.Join(holder(w.repo.Dir), ".git"), w.other, w.makes}, func(dir string) bool { return dir == "" })
 }
 
 // startJob starts a job whose changes of granted folders can be told and undone.

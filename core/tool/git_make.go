@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"handrail/core/git"
@@ -115,7 +116,7 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	if r.Reach == git.Folder {
 		url = r.Path
 	}
-	j, err := w.bring(ctx, r, "clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules", "--upload-pack="+serving(upload, r), "--", url, folder)
+	j, err := w.bring(ctx, r, slices.Concat([]string{"clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules"}, serving(upload, r), []string{"--", url, folder})...)
 	if err != nil {
 		return answer{}, err
 	}

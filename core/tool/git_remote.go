@@ -122,11 +122,18 @@ const (
 	upload = "upload-pack -c core.hooksPath=/dev/null -c core.fsmonitor=false"
 )
 
-// serving gives the shell command that git starts for a remote that is a folder. It hears of no setting but these; that the
-// folder may belong to someone else is one (safe.directory in git-config(1)), and what it runs is bounded like all else.
-func serving(command string, r git.Remote) string {
+// serving gives the option that names the shell command which git starts for a remote that is a folder; none for another
+// remote. The command hears of no setting but these; that the folder may belong to someone else is one (safe.directory in
+// git-config(1)), and what it runs is bounded like all else.
+func serving(command string, r git.Remote) []string {
+	if r.Reach != git.Folder {
+		return nil
+	}
 	name, settings, _ := strings.Cut(command, " ")
-	return "git " + settings + " -c safe.directory='" + strings.ReplaceAll(r.Path, "'", `'\''`) + "' " + name
+	for _, dir := range []string{r.Path, strings.TrimPrefix(r.Address, "file://")} { // git compares it as it was written
+		settings += " -c safe.directory='" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return []string{"--" + name + "=git " + settings + " " + name}
 }
 
 // withSignIn runs a command whose descriptor 3 is what its standard input was: the sign-in, which can be read once.
@@ -219,7 +226,7 @@ func (w *gitWork) fetch(ctx context.Context, a git.Args, cmd git.Command) (answe
 	if err := w.reach(ctx, &r, false); err != nil {
 		return answer{}, err
 	}
-	argv := []string{"fetch", "--no-auto-maintenance", "--no-recurse-submodules", "--no-write-fetch-head", "--upload-pack=" + serving(upload, r), "--", name}
+	argv := slices.Concat([]string{"fetch", "--no-auto-maintenance", "--no-recurse-submodules", "--no-write-fetch-head"}, serving(upload, r), []string{"--", name})
 	if theirs != "" {
 		argv = append(argv, "+refs/heads/"+theirs+":refs/remotes/"+name+"/"+theirs)
 	}
@@ -314,7 +321,8 @@ func (w *gitWork) push(ctx context.Context, a git.Args) (answer, error) {
 			return answer{}, err
 		}
 	}
-	j, err := w.connect(ctx, r, signIn, "push", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack="+serving(receive, r), "--", name, tip+":refs/heads/"+branch)
+	j, err := w.connect(ctx, r, signIn, slices.Concat([]string{"push", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"}, serving(receive, r),
+		[]string{"--", name, tip + ":refs/heads/" + branch})...)
 	if err != nil {
 		return answer{}, err
 	}

@@ -44,6 +44,8 @@ func (w *gitWork) status(ctx context.Context, a git.Args, cmd git.Command) (answ
 	switch {
 	case w.repo.Submodule():
 		b.WriteString("\nthis is a submodule")
+	case len(w.modules) > 0:
+		b.WriteString("\nwhat isn't committed inside submodules is not looked at")
 	case w.repo.Linked():
 		fmt.Fprintf(&b, "\nthis is a further work tree of %s", w.repo.Common)
 	}
@@ -111,11 +113,16 @@ var meanings = []struct{ says, hint string }{
 	{"did not match any file", "no file of that name is there, or known to git"},
 	{"would be overwritten by", "changes that are not committed stand in the way: commit or stash them first"},
 	{"conflict", "resolve the conflicts in the files, stage them with action add, then go on with mode continue (or give up with mode abort)"},
+	{"[rejected]", "the remote has commits that are not here, and nothing is ever forced: pull with mode merge or rebase, then push"},
+	{"[remote rejected]", "the remote doesn't take this; see what it says"},
+	{"not found.", "there is no such branch of this repository's own; a branch of a remote can't be deleted from here"},
 	{"not fully merged", "it holds commits that are merged nowhere; only the person can delete it"},
 	{"cannot delete branch", "the branch is checked out"},
+	{"already checked out at", "another work tree of this repository has that branch checked out"},
 	{"you are in the middle of", "finish or abort what is underway first; see action status"},
 	{"you have unstaged changes", "commit or stash the changes first"},
 	{"your index contains uncommitted changes", "commit or stash the changes first"},
+	{"authentication failed", "the saved sign-in was refused; ask the person to sign in once with git itself, in a terminal"},
 	{"couldn't find remote ref", "the remote has no branch of that name"},
 	{unwritten, "a name that other programs obey is written only once the person agrees: ask for it with action restore and its path"},
 	{"already exists", "choose another name"},

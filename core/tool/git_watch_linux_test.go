@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -48,4 +49,27 @@ func watchPrograms(t *testing.T, dir string) (opened func() []string) {
 			}
 		}
 	}
+}
+
+// showing lists the processes in whose arguments or environment one of the secrets stands (proc(5)).
+func showing(t *testing.T, secrets ...string) (list []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no /proc", err)
+	}
+	for _, dir := range files {
+		for _, name := range []string{"cmdline", "environ"} {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				continue // it has ended, or is someone else's
+			}
+			for _, secret := range secrets {
+				if strings.Contains(string(text), secret) {
+					list = append(list, filepath.Join(dir, name)+": "+strings.ReplaceAll(string(text), "\x00", " "))
+				}
+			}
+		}
+	}
+	return list
 }
