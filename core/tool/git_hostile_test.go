@@ -259,6 +259,7 @@ func (h *hostile) sprung() []string {
 
 // Each trap is one: git, left to itself, runs into it. Without this the test of denials would prove nothing.
 func TestTrapsSpring(t *testing.T) {
+	t.Parallel()
 	h := newHostile(t)
 	h.include()
 	opened := watchPrograms(t, h.evil)
@@ -307,6 +308,7 @@ func TestTrapsSpring(t *testing.T) {
 
 // No action runs a program that the repository names, whatever it is given; and each does what it is for, or says why not.
 func TestHostileRepository(t *testing.T) {
+	t.Parallel()
 	h := newHostile(t)
 	h.level = client.Ask
 	opened := watchPrograms(t, h.evil)

@@ -108,6 +108,7 @@ func (s *served) asks() (kinds []approval.Kind) {
 
 // The sign-in that the person saved is used once they agree, for the host they were shown; it is seen by git alone.
 func TestSignIn(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	var log bytes.Buffer
 	s.gate.Log = slog.New(slog.NewTextHandler(&log, nil))
