@@ -64,7 +64,7 @@ func newServed(t *testing.T) *served {
 		}
 		s.mu.Lock()
 		s.signedIn++
-		s.found = append(s.found, showing(t, s.secrets()...)...)
+		s.found = append(s.found, revealing(t, s.secrets()...)...)
 		s.mu.Unlock()
 		r.Header.Del("Authorization") // it would stand in the environment of the server's own program
 		backend.ServeHTTP(w, r)
@@ -218,7 +218,7 @@ func TestSignIn(t *testing.T) {
 }
 
 // A process that shows a secret is found: else the test above would prove nothing.
-func TestShowing(t *testing.T) {
+func TestRevealing(t *testing.T) {
 	for _, c := range []struct {
 		argv, env []string
 	}{
@@ -234,7 +234,7 @@ func TestShowing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(showing(t, "shown-in-argv", "shown-in-environment")) == 0 {
+		if len(revealing(t, "shown-in-argv", "shown-in-environment")) == 0 {
 			t.Errorf("%q %q was not found", c.argv, c.env)
 		}
 		in.Close()

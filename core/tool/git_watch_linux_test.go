@@ -51,8 +51,8 @@ func watchPrograms(t *testing.T, dir string) (opened func() []string) {
 	}
 }
 
-// showing lists the processes in whose arguments or environment one of the secrets stands (proc(5)).
-func showing(t *testing.T, secrets ...string) (list []string) {
+// revealing lists the processes in whose arguments or environment one of the secrets stands (proc(5)).
+func revealing(t *testing.T, secrets ...string) (list []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil || len(files) == 0 {

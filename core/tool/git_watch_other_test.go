@@ -11,8 +11,8 @@ import (
 // watchPrograms knows nothing here: only the marks tell.
 func watchPrograms(*testing.T, string) func() []string { return func() []string { return nil } }
 
-// showing lists the processes in whose arguments or environment one of the secrets stands (ps(1)).
-func showing(t *testing.T, secrets ...string) (list []string) {
+// revealing lists the processes in whose arguments or environment one of the secrets stands (ps(1)).
+func revealing(t *testing.T, secrets ...string) (list []string) {
 	t.Helper()
 	text, err := exec.Command("ps", "-axEww", "-o", "command").Output()
 	if err != nil {
