@@ -95,7 +95,7 @@ func (f *hostFlags) host(level client.Level) (*core.Host, error) {
 	if err != nil && !errors.Is(err, app.ErrNoKeychain) {
 		return nil, fmt.Errorf("getting the activity log's key: %w", err)
 	}
-	return core.New(core.Options{State: f.State, Work: f.work, Workspace: f.Workspace, Home: f.home, Program: folder, Executable: exe,
+	return core.New(core.Options{State: f.State, Work: f.work, Workspace: f.Workspace, Home: f.home, Shell: os.Getenv("SHELL"), Program: folder, Executable: exe,
 		Asker: asker, Nonce: surface == app.NonceSurface, Surface: surface.String(), Key: key, Level: level, Port: port, Log: log})
 }
 

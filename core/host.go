@@ -57,6 +57,10 @@ type Options struct {
 	// Port is our TCP port, which no command may reach; 0 when there is none.
 	Port int
 	Log  *slog.Logger
+	// Shell is the person's login shell, which is asked once for its PATH; "" asks none.
+	Shell string
+
+	path func() []string // PATH of commands, once it is known
 }
 
 // Host is the assembled core. The zero value is not usable; use New.
@@ -174,6 +178,7 @@ func New(o Options) (*Host, error) {
 	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: "started", Detail: "workspace " + o.Workspace}); err != nil {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
+	h.opts.path = sync.OnceValue(func() []string { return searchPath(loginPath(context.Background(), o.Shell, o.Home)) })
 	go h.canary()
 	return h, nil
 }

@@ -61,10 +61,18 @@ func newRoom(o Options, name string, closed ...string) (*room, error) {
 	return r, nil
 }
 
+// searched is the PATH of commands.
+func (o Options) searched() []string {
+	if o.path == nil {
+		return searchPath(nil)
+	}
+	return o.path()
+}
+
 // machine gives the facts that a session's policy is made of.
 func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
 	return sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Port: o.Port, Secrets: closed,
-		Path: searchPath(), Executable: o.Executable, Developer: developer()}
+		Path: o.searched(), Executable: o.Executable, Developer: developer()}
 }
 
 func (r *room) remove() { os.RemoveAll(r.dir) }
@@ -88,22 +96,6 @@ func (h *Host) clearWork() error {
 
 // roomName is the name of a room: a session's ID, as rand.Text makes it, or the one in which the sandbox is tried.
 var roomName = regexp.MustCompile(`^([A-Z2-7]{26}|canary)$`)
-
-// usual are the folders of programs that a person expects to find, also when the app was started without a shell.
-var usual = []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"}
-
-// searchPath is our own PATH followed by the usual folders, absolute and without repeats.
-func searchPath() []string {
-	var path []string
-	seen := map[string]bool{}
-	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), usual...) {
-		if filepath.IsAbs(dir) && !seen[filepath.Clean(dir)] {
-			seen[filepath.Clean(dir)] = true
-			path = append(path, filepath.Clean(dir))
-		}
-	}
-	return path
-}
 
 // environment is what commands find: what their policy needs, and what keeps pagers and prompts, which would wait for ever, off.
 // Nothing is inherited but who the person is and their language, so no secret is.

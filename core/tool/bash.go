@@ -4,18 +4,22 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"handrail/core/client"
 	"handrail/core/command"
 	"handrail/core/hint"
 	"handrail/core/job"
+	"handrail/sandbox"
 )
 
 // BashInput is what bash takes.
 type BashInput struct {
 	Command string  `json:"command" jsonschema:"the script; bash runs it without a login shell or start-up files"`
 	Workdir *string `json:"workdir,omitempty" jsonschema:"folder to run in; default: the workspace"`
+	Session *bool   `json:"session,omitempty" jsonschema:"start where the last command with session ended (cd), else in the workspace"`
 	Timeout *whole  `json:"timeout,omitempty" jsonschema:"seconds until it is killed with all it started, 1 to 600; default 120"`
 }
 
@@ -58,8 +62,15 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 		}
 		return p, nil
 	}
-	dir, err := g.workdir(c, value(in.Workdir, ""))
+	folder, keep := value(in.Workdir, ""), value(in.Session, false)
+	if folder == "" && keep {
+		folder = g.folderOf(c.Session)
+	}
+	dir, err := g.workdir(c, folder)
 	if err != nil {
+		if keep && value(in.Workdir, "") == "" {
+			g.setFolder(c.Session, "") // it is gone: the next command starts in the workspace
+		}
 		return p, err
 	}
 	if p, ok, err := g.errand(c, in.Command, dir.path); ok {
@@ -75,11 +86,30 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	}
 	p.effects = append(append(dir.effects, deletes...), effect{kind: run})
 	p.run = func(ctx context.Context) (answer, error) {
-		j, err := g.start(ctx, c, shell, in.Command, dir.path, time.Duration(timeout)*time.Second, false)
+		text, file := in.Command, ""
+		if keep {
+			r, err := g.room(c.Session)
+			if err != nil {
+				return answer{}, err
+			}
+			file = filepath.Join(r.Temp, "folder-"+c.ID)
+			text = keepFolder(in.Command, file)
+		}
+		j, err := g.start(ctx, c, []string{shell, "-c", text}, in.Command, dir.path, time.Duration(timeout)*time.Second, false)
 		if err != nil {
 			return answer{}, err
 		}
-		return g.follow(ctx, c, j)
+		a, err := g.follow(ctx, c, j)
+		if keep && !j.Running() {
+			switch path := folderKept(file); {
+			case path == "":
+			case !j.Spec.Policy.Decide(sandbox.Read, path).Allowed:
+				a.text = strings.TrimPrefix(strings.TrimSuffix(a.text, "\n")+"\n", "\n") + fmt.Sprintf("[session: the next command doesn't start in %s, which it could not read]", g.near(path))
+			default:
+				g.setFolder(c.Session, path)
+			}
+		}
+		return a, err
 	}
 	return p, nil
 })
@@ -108,13 +138,13 @@ func (g *Gate) workdir(c *Call, path string) (workdir, error) {
 	return workdir{path: p.real, effects: []effect{{kind: read, place: p}}}, nil
 }
 
-// start starts a script as a job of the call's session.
-func (g *Gate) start(ctx context.Context, c *Call, shell, script, dir string, timeout time.Duration, background bool) (*job.Job, error) {
+// start starts a script as a job of the call's session: by argv, whose last word is the script or begins it.
+func (g *Gate) start(ctx context.Context, c *Call, argv []string, script, dir string, timeout time.Duration, background bool) (*job.Job, error) {
 	r, err := g.room(c.Session)
 	if err != nil {
 		return nil, err
 	}
-	return g.startJob(ctx, c, job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: script, Argv: []string{shell, "-c", script}, Dir: dir,
+	return g.startJob(ctx, c, job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: script, Argv: argv, Dir: dir,
 		Env: append(r.Env, "PWD="+dir), Policy: r.Policy, Timeout: timeout, Work: r.Work, Background: background})
 }
 

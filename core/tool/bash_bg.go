@@ -69,7 +69,7 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 		}
 		p.effects = append(append(dir.effects, deletes...), effect{kind: run})
 		p.run = func(ctx context.Context) (answer, error) {
-			j, err := g.start(ctx, c, shell, *in.Command, dir.path, 0, true)
+			j, err := g.start(ctx, c, []string{shell, "-c", *in.Command}, *in.Command, dir.path, 0, true)
 			if err != nil {
 				return answer{}, g.withJobs(c, err)
 			}

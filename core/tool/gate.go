@@ -55,6 +55,7 @@ type Gate struct {
 
 	mu      sync.Mutex
 	watched map[string]*watched // by job
+	folders map[string]string   // by session: where its last command ended
 	telling sync.WaitGroup
 }
 
