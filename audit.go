@@ -25,7 +25,7 @@ func (c *auditVerifyCommand) Run() error {
 	}
 	key, err := app.Secret(keyService, keyAccount(p.State))
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "There is no keychain here (%v), so this check guards against accidents only.\n", err)
+		fmt.Fprintln(os.Stderr, "There is no keychain here, so this check guards against accidents only.")
 	}
 	log, anchor := core.LogFiles(p.State)
 	rep, err := audit.Verify(log, anchor, key)
@@ -36,7 +36,10 @@ func (c *auditVerifyCommand) Run() error {
 		fmt.Println(f)
 	}
 	if n := len(rep.Findings); n > 0 {
-		return fmt.Errorf("%s: %d findings in %d records", log, n, rep.Records)
+		return fmt.Errorf("%s: findings: %d, records: %d", log, n, rep.Records)
+	}
+	if _, err := os.Stat(log); err != nil {
+		return fmt.Errorf("there is no activity log: %w", err)
 	}
 	against := "nothing was changed"
 	if !rep.Keyed {

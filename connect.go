@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"handrail/core"
@@ -32,6 +33,9 @@ func (c *connectCommand) Run() error {
 		return nil
 	}
 	if !c.HTTP {
+		if c.Level != "ask" {
+			return errors.New("--level goes with --http; for an assistant that starts a command, start it with `handrail serve --stdio --level look`")
+		}
 		exe, _, err := program()
 		if err != nil {
 			return err
@@ -44,7 +48,7 @@ func (c *connectCommand) Run() error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("Put this into %s's configuration of MCP servers:\n\n%s\n", c.Name, text)
+		fmt.Printf("Put this into %s's configuration of MCP servers:\n\n%s\n\nHandrail must run: start `handrail`, or without a screen `handrail serve`.\n", c.Name, text)
 		return nil
 	}
 	level, err := client.ParseLevel(c.Level)
@@ -55,6 +59,14 @@ func (c *connectCommand) Run() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("URL:     http://%s/mcp\nHeader:  Authorization: Bearer %s\n\nThe token is shown this once. Take it back with: handrail connect %s --revoke\n", server.DefaultAddr, token, c.Name)
+	url, err := server.URLOf(core.Socket(p.State))
+	note := ""
+	switch {
+	case err != nil:
+		url, note = "http://"+server.DefaultAddr+server.Path, "Handrail isn't running; with another --addr its URL is another."
+	case url == "":
+		url, note = "none", "The Handrail that runs doesn't listen for HTTP; start it with --addr."
+	}
+	fmt.Printf("URL:     %s\nHeader:  Authorization: Bearer %s\n\n%s\nThe token is shown this once. Take it back with: handrail connect %s --revoke\n", url, token, note, c.Name)
 	return nil
 }

@@ -55,7 +55,7 @@ func (c *doctorCommand) Run() error {
 		fmt.Printf("– not stopped, or otherwise here: %s\n", limit)
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d things keep Handrail from working here", bad)
+		return fmt.Errorf("what has ✗ keeps Handrail from working here (%d)", bad)
 	}
 	return nil
 }

@@ -154,6 +154,10 @@ func complete(r approval.Request) error {
 		if r.Folder != "" || r.Path != "" || r.Host != "" {
 			return fmt.Errorf("a folder, file or host for the clipboard")
 		}
+	case anyHost(r):
+		if r.Folder != "" || r.Path != "" || r.Address != "" {
+			return fmt.Errorf("a folder, file or address for all of the network")
+		}
 	case r.Kind != approval.Protected && !filepath.IsAbs(r.Folder):
 		return fmt.Errorf("no folder")
 	case r.Files < 0 || r.Bytes < 0 || r.Commits < 0:
@@ -201,8 +205,14 @@ func messages(r approval.Request) (title, covers, until string) {
 		title, covers = "title_patch", "covers_patch"
 	case approval.Network:
 		title, covers = "title_network", "covers_network"
+		if r.Host == "" {
+			title, covers = "title_network_any", "covers_network_any"
+		}
 	case approval.Loopback:
 		title, covers = "title_loopback", "covers_loopback"
+		if r.Host == "" {
+			title = "title_loopback_any"
+		}
 	case approval.GitSignIn:
 		title, covers = "title_git_sign_in", "covers_git_sign_in"
 	case approval.GitPush:
@@ -235,6 +245,11 @@ func messages(r approval.Request) (title, covers, until string) {
 // reaches says that a question is about what is reached, and the folder only says for what.
 func reaches(r approval.Request) bool {
 	return slices.Contains([]approval.Kind{approval.Network, approval.Loopback, approval.GitSignIn, approval.GitPush}, r.Kind)
+}
+
+// anyHost says that a question is about the network, or this computer's ports, as such: for no one host, and for no folder.
+func anyHost(r approval.Request) bool {
+	return r.Host == "" && (r.Kind == approval.Network || r.Kind == approval.Loopback)
 }
 
 // pastes says that a question is about the clipboard, and about no folder.

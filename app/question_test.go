@@ -96,6 +96,13 @@ var questions = []struct {
 	{"loopback", request(approval.Loopback, func(r *approval.Request) {
 		r.Host, r.Address, r.Tool, r.Files, r.Bytes = "127.0.0.1:8080", "http://127.0.0.1:8080/site.git", "git", 0, 0
 	})},
+	{"network_any", request(approval.Network, func(r *approval.Request) {
+		r.Folder, r.FolderID, r.Tool, r.Files, r.Bytes = "", grant.ID{}, "request_access", 0, 0
+		r.Reason = "install the packages of the site"
+	})},
+	{"loopback_any", request(approval.Loopback, func(r *approval.Request) {
+		r.Folder, r.FolderID, r.Tool, r.Files, r.Bytes = "", grant.ID{}, "request_access", 0, 0
+	})},
 	{"git_sign_in", request(approval.GitSignIn, func(r *approval.Request) {
 		r.Host, r.Address, r.Tool, r.Files, r.Bytes = "example.com", "https://ann@example.com/ann/site.git", "git", 0, 0
 	})},

@@ -197,7 +197,7 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 		_, rule, ok = find(x.closed, strings.TrimPrefix(folded, fold(dataVolume)))
 	}
 	if ok {
-		return Decision{Rule: rule + " stays closed"}
+		return Decision{Rule: rule}
 	}
 	if within("/dev", path) || p.machine.system() == "linux" && within("/proc", path) {
 		return x.decideDevice(op, path)

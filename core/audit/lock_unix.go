@@ -12,7 +12,7 @@ import (
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return errors.New("another Handrail is using it")
+		return errors.New("another Handrail is using it; join that one with `handrail stdio`, or give this one another --state")
 	}
 	return err
 }

@@ -53,6 +53,8 @@ type Grant struct {
 	ID ID
 	// File says that Folder names a single file that stands in the workspace itself.
 	File bool
+	// Blind says that Copies gives no right to read: it was given by a phrase in the chat, and no person was seen.
+	Blind bool
 }
 
 // Holder is the folder whose identity the grant binds.
@@ -182,7 +184,7 @@ func (s *Store) Add(session string, g Grant) {
 func (s *Store) Covers(session string, right Right, path string) (Grant, bool) {
 	var best Grant
 	for _, g := range s.List(session) {
-		if g.Right >= right && right != None && g.Contains(path) && len(g.Folder) >= len(best.Folder) {
+		if g.Right >= right && right != None && !(g.Blind && right < Copies) && g.Contains(path) && len(g.Folder) >= len(best.Folder) {
 			best = g
 		}
 	}

@@ -55,12 +55,16 @@ func grantOn(t *testing.T, right Right, folder string) Grant {
 func TestStoreCovers(t *testing.T) {
 	w := realTemp(t)
 	a, b := filepath.Join(w, "a"), filepath.Join(w, "ab")
-	for _, d := range []string{a, b} {
+	blind := filepath.Join(w, "blind")
+	for _, d := range []string{a, b, blind} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var s Store
+	byPhrase := grantOn(t, Copies, blind)
+	byPhrase.Blind = true
+	s.Add("s", byPhrase)
 	s.Add("s", grantOn(t, Edit, a))
 	s.Add("s", grantOn(t, Look, b))
 	for _, c := range []struct {
@@ -78,6 +82,9 @@ func TestStoreCovers(t *testing.T) {
 		{"another session", "t", Look, a, false},
 		{"no session", "", Look, a, false},
 		{"no right", "s", None, a, false},
+		{"by a phrase", "s", Copies, blind, true},
+		{"by a phrase: no reading", "s", Look, blind, false},
+		{"by a phrase: no more", "s", Edit, blind, false},
 	} {
 		if _, got := s.Covers(c.session, c.right, c.path); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -161,6 +168,7 @@ func TestFileGrant(t *testing.T) {
 func TestGrantable(t *testing.T) {
 	h := Home{Home: "/home/me", State: "/home/me/.local/state/handrail", Program: "/opt/handrail", Workspace: "/home/me/Handrail"}
 	work := Home{Home: "/home/me", State: "/home/me/h", Work: "/home/me/h-work"}
+	loose := Home{Home: "/home/me", State: "/home/me/.local/state/handrail", Program: "/home/me"} // the program lies in the home folder
 	mac := Home{Home: "/Users/me", State: "/Users/me/Library/Application Support/Handrail", Program: "/Applications/Handrail.app", Workspace: "/Users/me/Handrail"}
 	for _, c := range []struct {
 		home   Home
@@ -174,6 +182,7 @@ func TestGrantable(t *testing.T) {
 		{h, "/opt/handrail", false}, {h, "/opt", false}, {h, "/usr/local/x", false}, {h, "/usr", false}, {h, "/etc", false}, {h, "/var", false},
 		{h, "/mnt/disk", false}, {h, "/media", false},
 		{Home{}, "/home/me/Photos", false},
+		{loose, "/home/me/Handrail", true}, {loose, "/home/me", false}, {mac, "/Applications/Handrail.app/Contents", false},
 		{mac, "/Users/me/Documents/Taxes", true}, {mac, "/Volumes/Disk/work", true},
 		{mac, "/Users", false}, {mac, "/Users/me/Library", false}, {mac, "/Users/me/Library/Mail", false}, {mac, "/Applications", false},
 		{mac, "/Volumes/Disk", false}, {mac, "/System/x", false}, {mac, "/private", false},

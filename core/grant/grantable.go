@@ -30,20 +30,22 @@ var volumes = []string{"/", "/Volumes", "/mnt", "/media", "/run/media"}
 // Names are compared as a file system that takes capitals and small letters for one does, for links don't tell how a name
 // is spelled on the disk.
 func (h Home) Grantable(folder string) error {
-	no := func(why string) error {
-		return hint.New("not_grantable", "this folder can't be opened to assistants").Because(why).
-			Then("choose a folder inside it, such as one for the project at hand")
+	never := func(why string) *hint.Hint {
+		return hint.New("not_grantable", "this folder can't be opened to assistants").Because(why).Then("ask the person to put what is needed into the workspace")
+	}
+	no := func(why string) error { // a smaller folder would do
+		return never(why).Then("choose a folder inside it, such as one for the project at hand")
 	}
 	switch {
 	case !filepath.IsAbs(folder) || filepath.Clean(folder) != folder:
-		return no("its path is not absolute")
+		return never("its path is not absolute")
 	case folder == string(filepath.Separator):
 		return no("it is the whole disk")
 	case h.State == "" || h.Home == "":
-		return no("it is not known where Handrail's own files are")
+		return never("it is not known where Handrail's own files are")
 	case overlap(folder, h.State) || h.Work != "" && overlap(folder, h.Work):
 		return no("it holds Handrail's own files")
-	case h.Program != "" && overlap(folder, h.Program):
+	case h.Program != "" && (within(folder, h.Program) || strings.HasSuffix(h.Program, ".app") && within(h.Program, folder)):
 		return no("it holds Handrail itself")
 	}
 	if h.Workspace != "" && Within(h.Workspace, folder) {
@@ -54,7 +56,7 @@ func (h Home) Grantable(folder string) error {
 	}
 	for _, s := range system {
 		if overlap(s, folder) {
-			return no("it belongs to the system")
+			return never("it belongs to the system")
 		}
 	}
 	for _, v := range volumes {
@@ -63,11 +65,11 @@ func (h Home) Grantable(folder string) error {
 		}
 	}
 	if within(filepath.Join(h.Home, "Library"), folder) {
-		return no("it holds the settings and data of other apps")
+		return never("it holds the settings and data of other apps")
 	}
 	for element := range strings.SplitSeq(folder, string(filepath.Separator)) {
 		if strings.HasPrefix(element, ".") {
-			return no("folders whose name starts with a dot hold settings and secrets")
+			return never("folders whose name starts with a dot hold settings and secrets")
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func reach(ctx context.Context, path string, start func() error) (*net.UnixConn,
 				why = startErr.Error()
 			}
 			return nil, nil, hint.New("not_running", "Handrail isn't running").Because(why).
-				Then("start Handrail, then try again").Wrap(errors.Join(startErr, err))
+				Then("start Handrail (`handrail`, or without a screen `handrail serve`), then try again").Wrap(errors.Join(startErr, err))
 		}
 	}
 	if absent(err) {
@@ -97,7 +97,7 @@ func reach(ctx context.Context, path string, start func() error) (*net.UnixConn,
 	}
 	r := bufio.NewReaderSize(conn, 64<<10)
 	if err == nil {
-		err = greet(conn, r)
+		_, err = greet(conn, r)
 	}
 	if err != nil {
 		conn.Close()
@@ -107,6 +107,24 @@ func reach(ctx context.Context, path string, start func() error) (*net.UnixConn,
 		return nil, nil, cannotConnect(err)
 	}
 	return conn, r, nil
+}
+
+// URLOf asks the app that listens on the socket at path where it listens for HTTP, "" if it doesn't. It starts nothing.
+func URLOf(path string) (string, error) {
+	conn, err := dial(context.Background(), path)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	uid, _, err := peer(conn)
+	if err == nil {
+		err = samePerson(uid, os.Getuid())
+	}
+	if err != nil {
+		return "", err
+	}
+	server, err := greet(conn, bufio.NewReader(conn))
+	return server.URL, err
 }
 
 func cannotConnect(err error) error {

@@ -20,6 +20,8 @@ type hello struct {
 	Product  string `json:"product"`
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
+	// URL is where the server listens for HTTP, if it does.
+	URL string `json:"url,omitempty"`
 	// Error is the server's: why it ends the connection.
 	Error string `json:"error,omitempty"`
 }
@@ -32,18 +34,18 @@ const (
 func ownHello() hello { return hello{Product: Product, Version: Version, Protocol: socketProtocol} }
 
 // greet is the bridge's side: it says hello and reads the server's.
-func greet(conn net.Conn, r *bufio.Reader) error {
+func greet(conn net.Conn, r *bufio.Reader) (server hello, err error) {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	defer conn.SetDeadline(time.Time{})
 	sent := sendHello(conn, ownHello())
-	server, err := readHello(r) // also when it has hung up: it may have said why
+	server, err = readHello(r) // also when it has hung up: it may have said why
 	if err == io.EOF && sent != nil {
 		err = sent
 	}
 	if err != nil {
-		return fmt.Errorf("exchanging hellos: %w", err)
+		return server, fmt.Errorf("exchanging hellos: %w", err)
 	}
-	return checkServer(server)
+	return server, checkServer(server)
 }
 
 // checkServer says, to the bridge, what is wrong with the server's hello.
@@ -61,7 +63,7 @@ func checkServer(server hello) error {
 }
 
 // welcome is the server's side: it reads the bridge's hello and answers it. An error has been told to the other side.
-func welcome(conn net.Conn, r *bufio.Reader) error {
+func welcome(conn net.Conn, r *bufio.Reader, url string) error {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	defer conn.SetDeadline(time.Time{})
 	answer := ownHello()
@@ -69,7 +71,7 @@ func welcome(conn net.Conn, r *bufio.Reader) error {
 	if err == nil {
 		err = checkBridge(bridge)
 	}
-	if err != nil {
+	if answer.URL = url; err != nil {
 		answer.Error = err.Error()
 	}
 	return errors.Join(err, sendHello(conn, answer))

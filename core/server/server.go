@@ -87,6 +87,16 @@ func (s *Server) revoked(clientID string) {
 	}
 }
 
+// url is where the server listens for HTTP, "" if it doesn't.
+func (s *Server) url() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.endpoints) == 0 {
+		return ""
+	}
+	return s.endpoints[0].URL()
+}
+
 // NewServer gives an MCP server for a level, still without tools, that says the right things about itself: no prompts or
 // resources though their lists can be asked for, a list of tools that doesn't change and is the client's alone.
 func NewServer(level client.Level, instructions string) *mcp.Server {

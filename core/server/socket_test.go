@@ -73,7 +73,7 @@ func TestSocket(t *testing.T) {
 	}
 	conn := dialRaw(t, path)
 	r := bufio.NewReader(conn)
-	if err := greet(conn, r); err != nil {
+	if _, err := greet(conn, r); err != nil {
 		t.Fatal(err)
 	}
 	conn.SetDeadline(time.Now().Add(deadline))
@@ -272,7 +272,7 @@ func TestStaleSocket(t *testing.T) {
 	l.Close()
 	f.serveSocket(path)
 	conn := dialRaw(t, path)
-	if err := greet(conn, bufio.NewReader(conn)); err != nil {
+	if _, err := greet(conn, bufio.NewReader(conn)); err != nil {
 		t.Error(err)
 	}
 }
@@ -323,20 +323,20 @@ func TestSocketRoom(t *testing.T) {
 	var conns []net.Conn
 	for range maxClients {
 		conn := dialRaw(t, path)
-		if err := greet(conn, bufio.NewReader(conn)); err != nil {
+		if _, err := greet(conn, bufio.NewReader(conn)); err != nil {
 			t.Fatal(err)
 		}
 		conns = append(conns, conn)
 	}
 	surplus := dialRaw(t, path)
-	if err := greet(surplus, bufio.NewReader(surplus)); err == nil {
+	if _, err := greet(surplus, bufio.NewReader(surplus)); err == nil {
 		t.Error("one client too many was taken")
 	}
 	conns[0].Close()
 	until := time.Now().Add(deadline)
 	for {
 		conn := dialRaw(t, path)
-		if greet(conn, bufio.NewReader(conn)) == nil {
+		if _, err := greet(conn, bufio.NewReader(conn)); err == nil {
 			break
 		}
 		if time.Now().After(until) {

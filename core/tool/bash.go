@@ -47,9 +47,10 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	Name: "bash", Title: "Run a command", Destructive: true,
 	Levels: []client.Level{client.Ask, client.Trusted},
 	Description: "Run any shell command in a sandbox on the person's computer. It reads the workspace and installed tools; it writes only in folders the person granted " +
-		"(request_access asks them) and in $TMPDIR; there is no network. Deleting files there asks them once a folder. Standard input is empty. A command that still runs after 45 s goes on as a background job: " +
-		"follow it with bash_bg. Use bash_bg start for servers and long builds. Don't use echo to talk to the person. " +
-		"A command that is only `open` (an app's name, a document, a web address), pbcopy, pbpaste, a notification or the volume is done outside the sandbox.",
+		"(request_access asks them; for the network too) and in $TMPDIR. Deleting files there asks them once a folder. Standard input is empty. A command that still runs after 45 s goes on as a background job: " +
+		"follow it with bash_bg. Use bash_bg start for servers and long builds. A plain echo is taken for a remark to the person: it isn't run and prints nothing. " +
+		"A command that only opens an app, a document or a web address, copies or pastes, notifies or sets the volume is done outside the sandbox (macOS: open, pbcopy, pbpaste, osascript; " +
+		"Linux: xdg-open, wl-copy, xclip, notify-send).",
 }, func(ctx context.Context, g *Gate, c *Call, in BashInput) (plan, error) {
 	p := plan{text: in.Command}
 	timeout := value(in.Timeout, 120)
@@ -58,7 +59,7 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	}
 	if command.Narration(in.Command) {
 		p.run = func(context.Context) (answer, error) {
-			return answer{text: "", data: CommandOutput{ExitCode: new(int)}}, nil
+			return answer{text: "", data: CommandOutput{ExitCode: new(int), Hint: "not run: a plain echo is taken for a remark to the person; write it in the chat"}}, nil
 		}
 		return p, nil
 	}

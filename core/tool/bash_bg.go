@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -125,7 +126,7 @@ func (g *Gate) withJobs(c *Call, err error) error {
 	}
 	h := hint.Of(err)
 	if len(names) == 0 {
-		return h.Then("there are no jobs; start one first")
+		return h.Then(cmp.Or(h.Next, "there are no jobs; start one first"))
 	}
 	return h.Then(strings.TrimPrefix(h.Next+"; the jobs are: "+strings.Join(names, ", "), "; "))
 }

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -308,7 +309,9 @@ func (g *Gate) room(s *client.Session) (Room, error) {
 		at := sandbox.Place{Path: h.Folder, Device: h.ID.Device, Inode: h.ID.Inode, File: h.File}
 		switch h.Right {
 		case grant.Look, grant.Copies:
-			r.Policy = r.Policy.AllowRead(at)
+			if !h.Blind {
+				r.Policy = r.Policy.AllowRead(at)
+			}
 		case grant.Edit:
 			r.Policy = r.Policy.AllowRead(at).AllowWrite(at)
 		}
@@ -454,9 +457,12 @@ func denied(e effect, cl class, rule string, level client.Level) error {
 	if e.place != nil {
 		path = e.place.given
 	}
-	if cl != never {
-		return hint.New("denied", fmt.Sprintf("this client may not do this (%s %q)", cl, path)).
-			Because(fmt.Sprintf("its access level is %s", level)).Then("only the person can change the level, in Handrail's menu")
+	if cl != never || level == client.Look && e.kind != read {
+		what := "this client may only look"
+		if path != "" {
+			what += fmt.Sprintf(", so %q stays as it is", path)
+		}
+		return hint.New("denied", what).Because(fmt.Sprintf("its access level is %s", level)).Then("ask the person to do this, or to give this client another level")
 	}
 	h := hint.New("denied", fmt.Sprintf("%q is closed to assistants", path))
 	if rule != "" {
@@ -482,16 +488,17 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 	}
 	if g.NonceSurface {
 		if r.Kind != approval.EditFolder && r.Kind != approval.EditCopies {
-			h := hint.New("cannot_ask", "the person can't be asked").Because("there is no screen here, and this needs one")
+			h := hint.New("cannot_ask", "the person can't be asked").Because("there is no screen here, and this needs one").
+				Then("ask them in the chat to do this themselves, or to put what you need into the workspace")
 			if r.Kind == approval.Delete {
 				h = h.Then("do what you can without deleting, and tell them what you would delete")
 			}
 			return "", h
 		}
 		if !g.Nonces.Redeem(c.Session.ID, r.Folder, e.phrase) {
-			return "", permissionRequired(r, g.Nonces.Phrase(c.Session.ID, r.Folder))
+			return "", permissionRequired(c.Tool, e.phrase != "", r, g.Nonces.Phrase(c.Session.ID, r.Folder))
 		}
-		return g.grant(c, e, r, right, approval.Allow(r, "nonce"))
+		return g.grant(c, e, r, right, approval.Allow(r, nonce))
 	}
 	key := strings.Join([]string{c.Session.ID, string(r.Kind), r.Folder}, "\x00")
 	switch cl {
@@ -564,7 +571,7 @@ func (g *Gate) grant(c *Call, e effect, r approval.Request, right grant.Right, d
 		return d.Surface + " for the clipboard", nil
 	case approval.Network, approval.Loopback, approval.GitSignIn:
 		g.Grants.AddReach(c.Session.ID, e.way.reach, e.way.grantedFor())
-		return d.Surface + " for " + r.Host, nil
+		return d.Surface + " for " + cmp.Or(r.Host, "all"), nil
 	}
 	if r.Makes {
 		g.making.Lock()
@@ -577,7 +584,8 @@ func (g *Gate) grant(c *Call, e effect, r approval.Request, right grant.Right, d
 			return "", changedSince(r)
 		}
 	}
-	g.Grants.Add(c.Session.ID, grant.Grant{Right: right, Folder: e.place.unit.Folder, ID: e.place.unitID, File: e.place.unit.File})
+	g.Grants.Add(c.Session.ID, grant.Grant{Right: right, Folder: e.place.unit.Folder, ID: e.place.unitID, File: e.place.unit.File,
+		Blind: right == grant.Copies && d.Surface == nonce})
 	cl, rule, err := g.classify(c.Session, e)
 	if err != nil {
 		return "", err
@@ -596,6 +604,9 @@ func (g *Gate) question(c *Call, e effect, cl class) (approval.Request, grant.Ri
 			r.Kind = approval.ClipboardSession
 		}
 		return r, grant.None, nil
+	}
+	if cl == network && e.place == nil {
+		return e.ask(approval.Request{Who: c.Session.Client, Session: c.Session.ID, Tool: c.Tool.Name, Home: g.Home.Home, Reason: cut(e.reason)}), grant.None, nil
 	}
 	p := e.place
 	r := approval.Request{Who: c.Session.Client, Session: c.Session.ID, Tool: c.Tool.Name, Home: g.Home.Home,
@@ -657,11 +668,12 @@ func (w way) grantedFor() string {
 // ask completes the request for a connection or a push.
 func (e effect) ask(r approval.Request) approval.Request {
 	w := e.way
-	r.Folder, r.File, r.Path = e.place.real, false, ""
-	r.Makes = e.place.info == nil
-	r.FolderID = grant.ID{}
-	if !r.Makes {
-		r.FolderID, _ = grant.IdentityOf(e.place.info)
+	r.File, r.Path, r.FolderID = false, "", grant.ID{}
+	if e.place != nil {
+		r.Folder, r.Makes = e.place.real, e.place.info == nil
+		if !r.Makes {
+			r.FolderID, _ = grant.IdentityOf(e.place.info)
+		}
 	}
 	r.Host, r.Address = w.host, w.address
 	if e.kind == push {
@@ -714,10 +726,24 @@ func cut(reason string) string {
 	return string([]rune(reason)[:approval.MaxReason-1]) + "…"
 }
 
-func permissionRequired(r approval.Request, phrase string) error {
-	return hint.New("permission_required", fmt.Sprintf("changing files in %q needs the person's permission", r.Folder)).
-		Because("it is the first change there in this session").
-		Then(fmt.Sprintf("ask the person directly; only when they have said yes in this turn, make the same call again with grant_phrase %q; never guess or assume their answer", phrase))
+// nonce is the surface that has no screen.
+const nonce = "nonce"
+
+// permissionRequired tells how the phrase is given: with the same call, or by request_access where the tool takes none.
+func permissionRequired(t Tool, given bool, r approval.Request, phrase string) error {
+	what := fmt.Sprintf("changing files in %q needs the person's permission", r.Folder)
+	if r.Kind == approval.EditCopies {
+		what = fmt.Sprintf("making files and working copies in %q needs the person's permission", r.Folder)
+	}
+	why, again := "it is the first change there in this session", "make the same call again with"
+	if given {
+		why = "the grant_phrase is not the one that was given"
+	}
+	if t.input.Properties["grant_phrase"] == nil {
+		again = fmt.Sprintf("call request_access with folder %q and", r.Folder)
+	}
+	return hint.New("permission_required", what).Because(why).
+		Then(fmt.Sprintf("ask the person directly; only when they have said yes in this turn, %s grant_phrase %q; never guess or assume their answer", again, phrase))
 }
 
 // unanswered is what the model reads when the person did not allow. A refusal is told apart from no answer.
@@ -738,6 +764,10 @@ func unanswered(d approval.Decision, r approval.Request) error {
 		what = r.Path
 	case r.Address != "":
 		what = r.Address
+	case r.Kind == approval.Network:
+		what = "the network"
+	case r.Kind == approval.Loopback:
+		what = "this computer's own ports"
 	case what == "":
 		what = "the clipboard"
 	case r.Kind == approval.Patch:

@@ -79,7 +79,14 @@ var listFilesTool = define[ListFilesInput, ListFilesOutput](Tool{
 		case total == 0:
 			b.WriteString("[the folder is empty]")
 		case out.Closed > 0 || len(list) < total:
-			fmt.Fprintf(&b, "[%d of %d entries; %d are closed to assistants]", len(out.Entries), total, out.Closed)
+			fmt.Fprintf(&b, "[%d of %d entries", len(out.Entries), total)
+			if out.Closed > 0 {
+				fmt.Fprintf(&b, "; %d closed to assistants", out.Closed)
+			}
+			if next := int(max(value(in.Offset, 0), 0)) + len(list); next < total && len(list) > 0 {
+				fmt.Fprintf(&b, "; go on with offset %d", next)
+			}
+			b.WriteString("]")
 		}
 		return answer{strings.TrimSuffix(b.String(), "\n"), out}, nil
 	}

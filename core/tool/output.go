@@ -119,7 +119,9 @@ var (
 	refusal = regexp.MustCompile(`(?i)operation not permitted|permission denied|read-only file system|no such file or directory`)
 	// changes are the words by which programs say that they wanted to change something.
 	changes = regexp.MustCompile(`(?i)\b(creat|writ|touch|remov|delet|unlink|renam|mov|mkdir|rmdir|truncat|link|chmod|chown|cop|sav|lock|set|open.*for writing)`)
-	quoted  = regexp.MustCompile("'([^']+)'|\"([^\"]+)\"|[\u2018`]([^\u2019']+)[\u2019']")
+	// shellLine is how bash and sh begin what they say themselves.
+	shellLine = regexp.MustCompile(`^\S*(bash|sh): (line )?\d+: `)
+	quoted    = regexp.MustCompile("'([^']+)'|\"([^\"]+)\"|[\u2018`]([^\u2019']+)[\u2019']")
 )
 
 // signs are error texts that programs print for one reason only, where the policy is as said.
@@ -139,7 +141,7 @@ var signs = []struct {
 		"no program in the sandbox gets another user's rights"},
 	// No command can look up a name or reach an address without the permission.
 	{regexp.MustCompile(`(?i)could not resolve host|temporary failure in name resolution|name or service not known|nodename nor servname provided|network is unreachable|getaddrinfo (ENOTFOUND|EAI_AGAIN)|no address associated with hostname`), sandbox.Network,
-		"there is no network in the sandbox; it needs the permission network, which only the person can give"},
+		"there is no network in the sandbox; request_access with level network asks the person for it"},
 }
 
 // explainLine explains one line of error output, if the policy would refuse what it tells of.
@@ -206,10 +208,11 @@ func pathsIn(before, after, dir string) []string {
 	if segment := strings.TrimRight(before, ": ("); len(words) == 0 && segment != "" {
 		segment = segment[strings.LastIndex(segment, ": ")+1:]
 		segment = strings.TrimSpace(strings.TrimPrefix(segment, ":"))
-		words = append(words, segment[strings.LastIndex(segment, " ")+1:])
-		if filepath.IsAbs(segment) {
-			words = append(words, segment)
+		// A shell names its line and then the file, which may hold blanks; others say "cannot touch x".
+		if !filepath.IsAbs(segment) && !shellLine.MatchString(before) {
+			segment = segment[strings.LastIndex(segment, " ")+1:]
 		}
+		words = append(words, strings.TrimPrefix(strings.TrimPrefix(segment, "cannot create "), "cannot open "))
 	}
 	var found []string
 	for _, w := range words {

@@ -88,6 +88,8 @@ func TestExplainLine(t *testing.T) {
 		want       string // part of the hint; empty: no hint, since there is no evidence
 	}{
 		{"bash redirect", "/bin/bash: line 1: other/n.txt: Read-only file system", "denied changing $W/other/n.txt"},
+		{"bash redirect, blanks", "/bin/bash: line 1: other/my file.txt: Read-only file system", "denied changing $W/other/my file.txt"},
+		{"dash redirect, blanks", "sh: 1: cannot create other/ไม่ มี.txt: Permission denied", "denied changing $W/other/ไม่ มี.txt"},
 		{"dash redirect", "/bin/sh: 1: cannot create other/n.txt: Permission denied", "denied changing $W/other/n.txt"},
 		{"touch", "touch: cannot touch 'other/n.txt': Operation not permitted", "denied changing $W/other/n.txt"},
 		{"curly quotes", "mkdir: cannot create directory \u2018other/d\u2019: Permission denied", "denied changing $W/other/d"},
@@ -106,8 +108,8 @@ func TestExplainLine(t *testing.T) {
 		{"an app that isn't seen", "execution error: Application isn\u2019t running. (-600)", "lets no command control other apps"},
 		{"opening an app", "_LSOpenURLsWithCompletionHandler() failed with error -10822 for the file /x.", "lets no command open apps"},
 		{"sudo in the sandbox", "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.", "another user's rights"},
-		{"no name", "curl: (6) Could not resolve host: example.org", "permission network"},
-		{"no way", "connect: Network is unreachable", "permission network"},
+		{"no name", "curl: (6) Could not resolve host: example.org", "level network"},
+		{"no way", "connect: Network is unreachable", "level network"},
 		{"a sandbox in it", "sandbox-exec: sandbox_apply: Operation not permitted", "can't be started in the sandbox"},
 
 		{"a script's own error", "execution error: The variable x is not defined. (-2753)", ""},

@@ -3,41 +3,59 @@ package tool
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"handrail/core/client"
+	"handrail/core/grant"
 	"handrail/core/hint"
 )
 
 // RequestAccessInput is what request_access takes.
 type RequestAccessInput struct {
-	Folder string  `json:"folder" jsonschema:"the folder to open; in the workspace it is made if it doesn't exist"`
-	Level  *string `json:"level,omitempty" jsonschema:"look: read it; edit: change files in it, also by commands. Default edit"`
+	Folder *string `json:"folder,omitempty" jsonschema:"for look and edit: the folder to open; in the workspace it is made if it doesn't exist"`
+	Level  *string `json:"level,omitempty" jsonschema:"look: read the folder; edit: change files in it, also by commands; network: let commands reach other computers; loopback: let them reach this computer's own ports. Default edit"`
 	Reason *string `json:"reason,omitempty" jsonschema:"what it is for, in one sentence; the person is shown it"`
 	Phrase *string `json:"grant_phrase,omitempty" jsonschema:"only the phrase from a permission_required answer, after the person said yes"`
 }
 
 // RequestAccessOutput says what is open now.
 type RequestAccessOutput struct {
-	Folder string `json:"folder"`
+	Folder string `json:"folder,omitempty"`
 	Level  string `json:"level"`
 }
 
+// reaches are the levels that are about no folder.
+var reaches = map[string]grant.Reach{"network": grant.Network, "loopback": grant.Loopback}
+
+var reached = map[string]string{"network": "other computers", "loopback": "this computer's own ports"}
+
 var requestAccessTool = define[RequestAccessInput, RequestAccessOutput](Tool{
-	Name: "request_access", Title: "Ask for a folder", Idempotent: true,
+	Name: "request_access", Title: "Ask for a folder or the network", Idempotent: true,
 	Levels: []client.Level{client.Look, client.Ask, client.Trusted},
-	Enums:  map[string][]string{"level": {"look", "edit"}},
-	Description: "Ask the person, in a window on their screen, to open a folder for the rest of this session. Ask for the folder the task needs and no more. " +
+	Enums:  map[string][]string{"level": {"look", "edit", "network", "loopback"}},
+	Description: "Ask the person to open a folder, or the network, for the rest of this session. Ask for what the task needs and no more. " +
 		"A folder of the workspace can be read already; edit lets commands and edits change it.",
 }, func(ctx context.Context, g *Gate, c *Call, in RequestAccessInput) (plan, error) {
 	level := value(in.Level, "edit")
-	p := plan{text: level + " " + in.Folder}
-	at, err := g.locate(in.Folder, g.Workspace, true)
+	folder := value(in.Folder, "")
+	p := plan{text: strings.TrimSpace(level + " " + folder)}
+	if what, ok := reaches[level]; ok {
+		p.effects = []effect{{kind: reach, way: way{reach: what}, reason: value(in.Reason, "")}}
+		p.run = func(context.Context) (answer, error) {
+			return answer{"Commands may reach " + reached[level] + " until this session ends.", RequestAccessOutput{Level: level}}, nil
+		}
+		return p, nil
+	}
+	if folder == "" {
+		return p, hint.New("bad_arguments", fmt.Sprintf("level %s needs folder", level))
+	}
+	at, err := g.locate(folder, g.Workspace, true)
 	p.done = at.close
 	if err != nil {
 		return p, err
 	}
 	if at.info != nil && !at.info.IsDir() && !(at.unit.File && at.info.Mode().IsRegular()) {
-		return p, hint.New("bad_arguments", fmt.Sprintf("%q is no folder", in.Folder)).Then("ask for the folder that holds it")
+		return p, hint.New("bad_arguments", fmt.Sprintf("%q is no folder", folder)).Then("ask for the folder that holds it")
 	}
 	if at.real != at.unit.Folder {
 		// Below a unit: what is asked for and granted is the unit (BEHAVIOUR E3).
@@ -49,7 +67,7 @@ var requestAccessTool = define[RequestAccessInput, RequestAccessOutput](Tool{
 		e.kind = read
 	case "edit":
 	default:
-		return p, hint.New("bad_arguments", fmt.Sprintf("there is no level %q", level)).Then("the levels are look and edit")
+		return p, hint.New("bad_arguments", fmt.Sprintf("there is no level %q", level)).Then("the levels are look, edit, network and loopback")
 	}
 	p.effects = []effect{e}
 	p.run = func(context.Context) (answer, error) {

@@ -99,9 +99,9 @@ func (g *Gate) askTogether(ctx context.Context, c *Call, p plan, need []effect) 
 		return "", hint.New("cannot_ask", "the patch touches several folders that need the person's permission").
 			Because("there is no screen here, and only one folder can be asked for at a time: " + strings.Join(r.Folders(), ", ")).Then("send a patch for each folder")
 	case !g.Nonces.Redeem(c.Session.ID, r.Folder, units[0].phrase):
-		return "", permissionRequired(r, g.Nonces.Phrase(c.Session.ID, r.Folder))
+		return "", permissionRequired(c.Tool, units[0].phrase != "", r, g.Nonces.Phrase(c.Session.ID, r.Folder))
 	default:
-		d = approval.Allow(r, "nonce")
+		d = approval.Allow(r, nonce)
 	}
 	for _, e := range need {
 		one := approval.Request{Kind: approval.EditFolder, Folder: e.place.unit.Folder, Makes: e.place.unitID == grant.ID{}}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -172,6 +173,8 @@ func badJSON(err error) error {
 			Because("it holds half of a character (an unpaired surrogate or a broken byte)").Then("send the text again").Wrap(err)
 	case errors.As(err, &syntactic):
 		return hint.New("bad_arguments", fmt.Sprintf("the arguments can't be read at %s", where(syntactic.JSONPointer))).Wrap(err)
+	case errors.As(err, &semantic) && errors.Is(err, json.ErrUnknownName):
+		return hint.New("bad_arguments", fmt.Sprintf("there is no argument %s", where(semantic.JSONPointer))).Wrap(err)
 	case errors.As(err, &semantic):
 		h := hint.New("bad_arguments", fmt.Sprintf("%s has the wrong type or form", where(semantic.JSONPointer))).Wrap(err)
 		if semantic.GoType != nil {
@@ -205,10 +208,22 @@ func typeName(kind string) string {
 	return "a " + kind
 }
 
-// whole is a whole number; JSON's 2.0 is one too.
+// whole is a whole number; JSON's 2.0 is one too, and so is "2", which models send.
 type whole int
 
 func (w *whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() == '"' {
+		var text string
+		if err := json.UnmarshalDecode(d, &text); err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(text, 10, 54)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		*w = whole(n)
+		return nil
+	}
 	var f float64
 	if err := json.UnmarshalDecode(d, &f); err != nil {
 		return err
@@ -250,7 +265,7 @@ func (g *Gate) serve(ctx context.Context, t Tool, req *mcp.CallToolRequest) (*mc
 	a, err := t.call(ctx, g, c, jsontext.Value(req.Params.Arguments))
 	if err != nil {
 		h := hint.Of(err)
-		if h.Cause != nil {
+		if h.Cause != nil && hint.Code(h) != "bad_arguments" {
 			g.Log.Error("a call failed", "tool", t.Name, "call", c.ID, "code", hint.Code(h), "cause", h.Cause)
 		}
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: h.Error()}},
