@@ -63,6 +63,11 @@ demo: build ## play the main job with no hands: a real client, real dialogs, rea
 bench: build ## measure, each figure beside its floor
 	go test -run '^$$' -bench . -benchtime 200x ./...
 
+SOAK ?= 10m
+.PHONY: soak
+soak: build ## make calls of all kinds for 10 minutes (SOAK=1h for longer): nothing may be left over
+	go test -count=1 -timeout 0 -v -run '^Test(Soak|LargeOutput)$$' . -soak $(SOAK)
+
 .PHONY: conformance
 conformance: build ## the official MCP conformance runner, both protocol eras
 	packaging/conformance
