@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,9 +57,11 @@ func TestConversations(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no conversations", err)
 	}
-	calls := 0
+	var calls atomic.Int64
+	t.Cleanup(func() { fmt.Printf("conversations cases: %d calls in %d conversations\n", calls.Load(), len(files)) })
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
 			ar, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -75,7 +78,7 @@ func TestConversations(t *testing.T) {
 				if line = strings.TrimSpace(line); line == "" {
 					continue
 				}
-				calls++
+				calls.Add(1)
 				fmt.Fprintf(answers, "> %s\n", line)
 				answers.WriteString(w.play(line))
 			}
@@ -83,7 +86,6 @@ func TestConversations(t *testing.T) {
 			compare(t, file, ar, map[string]string{"answers": answers.String(), "log": w.log()})
 		})
 	}
-	fmt.Printf("conversations cases: %d calls in %d conversations\n", calls, len(files))
 }
 
 func section(ar *txtar.Archive, name string) []byte {
