@@ -42,7 +42,7 @@ func (c *doctorCommand) Run() error {
 	say("sandbox", c.canary(), "commands can be run")
 	say("workspace", c.workspace(), c.Workspace)
 	surface, err := app.Choose("auto", app.SurfaceFactsNow())
-	say("questions", err, surface.String())
+	say("questions", err, asked[surface.String()])
 	if _, err := app.Secret(keyService, keyAccount(c.State)); err != nil {
 		fmt.Printf("– keychain: %v; the activity log is guarded against accidents only\n", err)
 	} else {
@@ -51,8 +51,9 @@ func (c *doctorCommand) Run() error {
 	if err := sandbox.Disclaims(); err != nil {
 		fmt.Printf("– profile classic: %v\n", err)
 	}
+	fmt.Println("What is not stopped, or otherwise than on other systems:")
 	for _, limit := range sandbox.Limits(runtime.GOOS) {
-		fmt.Printf("– not stopped, or otherwise here: %s\n", limit)
+		fmt.Printf("  · %s\n", limit)
 	}
 	if bad > 0 {
 		return fmt.Errorf("what has ✗ keeps Handrail from working here (%d)", bad)

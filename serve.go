@@ -99,6 +99,10 @@ func (f *hostFlags) host(level client.Level) (*core.Host, error) {
 		Asker: asker, Nonce: surface == app.NonceSurface, Surface: surface.String(), Key: key, Level: level, Port: port, Log: log})
 }
 
+// asked says how the person is asked, by surface.
+var asked = map[string]string{"dialog": "in a window", "terminal": "in this terminal",
+	"nonce": "in the chat, by a phrase, since there is no screen", "none": "never; what needs a yes is refused"}
+
 // listen binds the endpoint and the socket, says where, and gives what serves both until ctx ends or one of them fails.
 func (f *hostFlags) listen(h *core.Host, say io.Writer) (serve func(ctx context.Context) error, err error) {
 	socket, err := h.ListenSocket()
@@ -117,12 +121,12 @@ func (f *hostFlags) listen(h *core.Host, say io.Writer) (serve func(ctx context.
 	if s.Address != "" {
 		fmt.Fprintf(say, "Assistants connect to %s (`handrail connect NAME --http` makes a token)\nor start: handrail stdio\n", s.Address)
 	}
-	fmt.Fprintf(say, "Workspace: %s\nYou are asked: %s\n", s.Workspace, map[string]string{"dialog": "in a window", "terminal": "in this terminal",
-		"nonce": "in the chat, by a phrase, since there is no screen", "none": "never; what needs a yes is refused"}[s.Surface])
+	fmt.Fprintf(say, "Workspace: %s\nYou are asked: %s\n", s.Workspace, asked[s.Surface])
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		var running sync.WaitGroup
+		running.Go(func() { h.TryTools(ctx) })
 		for _, part := range parts {
 			running.Go(func() {
 				if err := part(ctx); err != nil {

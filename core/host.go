@@ -82,6 +82,7 @@ type Host struct {
 	rooms   map[string]*room
 	paused  bool
 	sandbox string // why nothing can be run, or empty
+	broken  []string
 	checked chan struct{}
 	watch   map[int]func()
 	next    int
@@ -226,6 +227,31 @@ func (h *Host) canary() {
 	h.changed()
 }
 
+// TryTools tries the tools that are installed, such as git and python3, under the real policy, until ctx is over. What fails is
+// in Status and in the log: it doesn't work here yet, and nothing weaker is offered for it.
+func (h *Host) TryTools(ctx context.Context) {
+	<-h.checked
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	r, err := newRoom(h.opts, "canary")
+	if err != nil {
+		h.log.Error("the tools can't be tried", "error", err)
+		return
+	}
+	defer r.remove()
+	var broken []string
+	for _, t := range sandbox.Canaries(ctx, r.policy) {
+		if t.Err != nil && ctx.Err() == nil && !slices.Contains(broken, t.Tool) {
+			h.log.Warn("a tool doesn't work in the sandbox here yet", "tool", t.Tool, "error", t.Err)
+			broken = append(broken, t.Tool)
+		}
+	}
+	h.mu.Lock()
+	h.broken = broken
+	h.mu.Unlock()
+	h.changed()
+}
+
 // Checked closes when it is known whether commands can be run.
 func (h *Host) Checked() <-chan struct{} { return h.checked }
 
@@ -340,7 +366,9 @@ type Status struct {
 	Surface   string
 	Paused    bool
 	// Sandbox says why no command can be run; empty when all is well.
-	Sandbox  string
+	Sandbox string
+	// Broken are installed tools that don't work in the sandbox here yet.
+	Broken   []string
 	Sessions []*client.Session
 	Running  []Running
 	Waiting  []approval.Request
@@ -370,7 +398,7 @@ const recent = 10
 // Status gives a snapshot.
 func (h *Host) Status() Status {
 	h.mu.Lock()
-	s := Status{Address: h.address, Workspace: h.opts.Workspace, Surface: h.opts.Surface, Paused: h.paused, Sandbox: h.sandbox}
+	s := Status{Address: h.address, Workspace: h.opts.Workspace, Surface: h.opts.Surface, Paused: h.paused, Sandbox: h.sandbox, Broken: h.broken}
 	h.mu.Unlock()
 	s.Sessions, s.Waiting = h.sessions.Live(), h.queue.Waiting()
 	for _, j := range h.jobs.List("") {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -342,5 +343,25 @@ func TestWorkspaceApartFromWork(t *testing.T) {
 			h.Close()
 			t.Errorf("the workspace %s was taken beside the work folder %s", o.Workspace, o.Work)
 		}
+	}
+}
+
+// A tool that is installed and fails in the sandbox is named; one that works isn't.
+func TestTryTools(t *testing.T) {
+	o := options(t)
+	bin := filepath.Join(o.Home, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, code := range map[string]string{"git": "0", "ruby": "3"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nexit "+code+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := newHost(t, o)
+	h.opts.path = func() []string { return []string{bin} }
+	h.TryTools(t.Context())
+	if got := h.Status().Broken; !slices.Equal(got, []string{"ruby"}) {
+		t.Errorf("broken: %q", got)
 	}
 }
