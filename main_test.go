@@ -151,7 +151,8 @@ func TestCommands(t *testing.T) {
 		{"doctor: an explanation", []string{"doctor", "--explain", "write /usr/bin/x"}, false, "they agree with the policy"},
 		{"doctor: no question", []string{"doctor", "--explain", "x"}, true, "ask like this"},
 		{"doctor: the disk as the workspace", []string{"doctor", "--workspace", "/"}, true, "whole disk"},
-		{"audit of nothing", []string{"audit", "verify", "--state", c.state}, false, "0 records are whole"},
+		{"audit of nothing", []string{"audit", "verify", "--state", c.state}, true, "no activity log"},
+		{"a level for stdio", []string{"connect", "claude", "--level", "look", "--state", c.state}, true, "--http"},
 		{"other address", []string{"serve", "--state", c.state, "--addr", "0.0.0.0:7437"}, true, "loopback"},
 		{"no port", []string{"serve", "--state", c.state, "--addr", "127.0.0.1"}, true, "--addr"},
 		{"unknown surface", []string{"serve", "--surface", "chat"}, true, "surface"},
@@ -267,6 +268,9 @@ func TestHTTPAndBridge(t *testing.T) {
 	c := newComputer(t)
 	url, _ := c.serving(t, "--surface", "none")
 	over := map[string]*mcp.ClientSession{"http": c.client(t, url)}
+	if out, err := c.run(t, "connect", "another", "--http", "--state", c.state); err != nil || !strings.Contains(out, url+"\n") {
+		t.Errorf("connect doesn't name %s: %s", url, out)
+	}
 	bridge, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: c.command("stdio", "--state", c.state)}, nil)
 	if err != nil {
 		t.Fatal(err)
