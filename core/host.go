@@ -27,6 +27,7 @@ import (
 	"handrail/core/approval"
 	"handrail/core/audit"
 	"handrail/core/client"
+	"handrail/core/command"
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/hint"
@@ -162,7 +163,8 @@ func New(o Options) (*Host, error) {
 	h.jobs = &job.Engine{Changed: h.changed}
 	h.sessions = client.NewSessions(h.endSession)
 	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
-		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Paused: h.Paused, Log: o.Log}
+		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Paused: h.Paused, Log: o.Log,
+		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o)}
 	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: Tokens(o.State), Log: o.Log,
 		Level: func(client.Identity) client.Level { return o.Level },
 		Tools: func(level client.Level) *mcp.Server {
@@ -182,6 +184,17 @@ func New(o Options) (*Host, error) {
 	h.opts.path = sync.OnceValue(func() []string { return searchPath(loginPath(context.Background(), o.Shell, o.Home)) })
 	go h.canary()
 	return h, nil
+}
+
+// own names our executables, which stand in one folder, by their names and their files.
+func own(o Options) command.Own {
+	w := command.Own{Names: []string{"handrail", "handrail-ui"}}
+	for _, name := range append([]string{filepath.Base(o.Executable)}, w.Names...) {
+		if id, err := grant.Identify(filepath.Join(filepath.Dir(o.Executable), name)); err == nil {
+			w.IDs = append(w.IDs, command.FileID{Device: id.Device, Inode: id.Inode})
+		}
+	}
+	return w
 }
 
 // undoBytes bounds what is kept of what edits replaced.

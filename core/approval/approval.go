@@ -39,10 +39,11 @@ const (
 	Clipboard  Kind = "clipboard"   // read the clipboard, this time
 	// ClipboardSession is to read the clipboard until the session ends.
 	ClipboardSession Kind = "clipboard_session"
+	Exec             Kind = "exec" // run Command, this time
 )
 
 // Once says that an answer allows one call; that of another kind holds for the session.
-func (k Kind) Once() bool { return k == Protected || k == GitPush || k == Clipboard }
+func (k Kind) Once() bool { return k == Protected || k == GitPush || k == Clipboard || k == Exec }
 
 // Request is a question. Every field is shown, or is part of what is shown, so every field is bound by the answer.
 type Request struct {
@@ -91,6 +92,8 @@ type Request struct {
 	Also    []Place `json:"also,omitempty"`
 	Diff    string  `json:"diff,omitempty"`
 	Changes int     `json:"changes,omitempty"`
+	// Command is what Exec runs, in Folder.
+	Command *Command `json:"command,omitempty"`
 	// Reason is what the model says it is for: untrusted, shown quoted, at most MaxReason characters.
 	Reason string `json:"reason,omitempty"`
 }

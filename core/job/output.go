@@ -37,6 +37,7 @@ type Output struct {
 	rotated    bool
 	background bool
 	isHanded   bool
+	last       time.Time     // when something was written last
 	grown      chan struct{} // closed and replaced when something was written
 
 	readers sync.WaitGroup
@@ -127,6 +128,7 @@ func (o *Output) write(s Stream, p []byte) {
 	}
 	o.all.write(p)
 	o.save(p)
+	o.last = time.Now()
 	close(o.grown)
 	o.grown = make(chan struct{})
 }
@@ -326,4 +328,14 @@ func (o *Output) reopen() (*os.File, error) {
 	}
 	defer root.Close()
 	return root.Open(o.name)
+}
+
+// LastWrite is when something was written last; before anything was, it is otherwise.
+func (o *Output) LastWrite(otherwise time.Time) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last.IsZero() {
+		return otherwise
+	}
+	return o.last
 }

@@ -26,6 +26,7 @@ import (
 	"handrail/core/audit"
 	"handrail/core/broker"
 	"handrail/core/client"
+	"handrail/core/command"
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/job"
@@ -125,6 +126,9 @@ func set(ar *txtar.Archive, name, data string) {
 	ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(data)})
 }
 
+// testKey stands for the keychain's.
+var testKey = bytes.Repeat([]byte{7}, 32)
+
 // world is a scratch computer: a home folder with a workspace in it, a gate, a person, and clients.
 type world struct {
 	t        *testing.T
@@ -139,6 +143,7 @@ type world struct {
 	logFile  string
 	phrase   string // the last one that an answer gave
 	pictures map[string]string
+	rawText  bool     // answers are given as they are
 	errands  []string // what was started outside the sandbox
 }
 
@@ -182,6 +187,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	w.sessions = client.NewSessions(nil)
 	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
 		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: new(job.Engine), Undo: undo, Snapshots: snapshots,
+		Policy: command.OpenPolicy(state, w.home, testKey), Own: command.Own{Names: []string{"handrail", "handrail-ui"}},
 		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Session: func(s *client.Session) (Room, error) {
 			mu.Lock()
@@ -296,6 +302,12 @@ func (w *world) play(line string) string {
 		}
 		if m := phrase.FindStringSubmatch(text.String()); m != nil {
 			w.phrase = m[1]
+		}
+		if w.rawText {
+			if res.IsError {
+				return "error " + text.String()
+			}
+			return text.String()
 		}
 		out := w.plain(strings.TrimSuffix(inOrder(text.String(), res.StructuredContent), "\n")) + "\n"
 		if res.IsError {
@@ -418,6 +430,16 @@ func (w *world) do(words []string) string {
 			return w.plain(fmt.Sprintf("%s in %s: %q, %d files (more: %v), by %s\n", r.Kind, r.Folder, r.Deletes, r.Files, r.More, r.Script))
 		}
 		return w.plain(fmt.Sprintf("%s %s %s %s\n", r.Kind, r.Host, r.Address, r.Folder))
+	case "end": // a job of any session ends
+		for _, j := range w.gate.Jobs.List("") {
+			if j.ID == words[1] {
+				select {
+				case <-j.Done():
+				case <-time.After(time.Minute):
+					w.t.Fatalf("%s doesn't end", j.ID)
+				}
+			}
+		}
 	case "rm":
 		err = os.RemoveAll(w.path(words[1]))
 	case "put":
@@ -514,6 +536,9 @@ var variable = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "SHA256"},
 	{regexp.MustCompile(`grant_phrase "[0-9a-f]{8}"`), `grant_phrase "PHRASE"`},
 	{regexp.MustCompile(`question [A-Z2-7]{26}`), "question ID"},
+	{regexp.MustCompile(`\bpid \d+`), "pid N"},
+	{regexp.MustCompile(`\bapproval-[a-z2-7]{10}\b`), "approval-ID"},
+	{regexp.MustCompile(`(?m)^(\S+ (?:running|completed|failed|approval-pending) +)[\d.]+[mµn]?s\b`), "${1}N s"},
 	{regexp.MustCompile(`after \d+ s`), "after N s"},
 	{regexp.MustCompile(`for \d+ s`), "for N s"},
 	{regexp.MustCompile(`rooms/\d+`), "rooms/N"},

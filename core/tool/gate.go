@@ -23,6 +23,7 @@ import (
 	"handrail/core/audit"
 	"handrail/core/broker"
 	"handrail/core/client"
+	"handrail/core/command"
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/hint"
@@ -51,12 +52,20 @@ type Gate struct {
 	Session func(*client.Session) (Room, error)
 	Paused  func() bool
 	Log     *slog.Logger
+	// Policy is what the person has settled beforehand about commands of exec; nil refuses all of them. Own names our programs,
+	// which it doesn't start.
+	Policy *command.PolicyStore
+	Own    command.Own
+
+	testOnlyAnswerBy time.Duration // instead of answerBy
 
 	making sync.Mutex // held while a folder that the person allowed is made and granted
 
 	mu      sync.Mutex
 	watched map[string]*watched // by job
 	folders map[string]string   // by session: where its last command ended
+	asked   map[string]*askedCommand
+	polled  map[*job.Job]*following
 	telling sync.WaitGroup
 }
 
@@ -79,6 +88,8 @@ type Call struct {
 	Began   time.Time
 	gone    <-chan struct{}
 	notify  func(progress float64, message string)
+	// patience is how long it waits at most.
+	patience time.Duration
 	// same is equal for calls of one tool with the same arguments: such a call is the one that comes back for its answer.
 	same [sha256.Size]byte
 	// runsLater are files that the call made or changed and that something else runs later, for the record of its result.
@@ -86,7 +97,7 @@ type Call struct {
 }
 
 func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *Call {
-	c := &Call{ID: rand.Text()[:12], Session: client.FromContext(ctx), Tool: t, Began: time.Now(), gone: client.Gone(ctx)}
+	c := &Call{ID: rand.Text()[:12], Session: client.FromContext(ctx), Tool: t, Began: time.Now(), gone: client.Gone(ctx), patience: cmp.Or(g.testOnlyAnswerBy, answerBy)}
 	args := jsontext.Value(bytes.Clone(req.Params.Arguments))
 	_ = args.Canonicalize() // else they are no JSON, and the call fails
 	c.same = sha256.Sum256(append([]byte(t.Name+"\x00"), args...))
@@ -101,7 +112,7 @@ func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *C
 // answerBy is when a call that waits answers, before clients cut it at 60 s.
 const answerBy = 45 * time.Second
 
-func (c *Call) left() time.Duration { return max(0, answerBy-time.Since(c.Began)) }
+func (c *Call) left() time.Duration { return max(0, c.patience-time.Since(c.Began)) }
 
 func (c *Call) progress(message string) {
 	if c.notify != nil {
@@ -228,6 +239,9 @@ func (g *Gate) pass(ctx context.Context, c *Call, p plan) (answer, error) {
 	}
 	a, err := p.run(ctx)
 	outcome, detail := "ok", ""
+	if o, ok := a.data.(interface{ outcome() string }); ok {
+		outcome = cmp.Or(o.outcome(), outcome)
+	}
 	if err != nil {
 		outcome = hint.Code(err)
 		if h := hint.Of(err); h.Cause != nil {

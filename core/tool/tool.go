@@ -43,7 +43,7 @@ type Tool struct {
 
 // All lists every tool, in the order in which clients see them.
 func All() []Tool {
-	return []Tool{bashTool, bashBGTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, applyPatchTool, requestAccessTool}
+	return []Tool{bashTool, bashBGTool, execTool, processTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, applyPatchTool, requestAccessTool}
 }
 
 // answer is what a call gives: a text for the model and the same as data.

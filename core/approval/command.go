@@ -1,0 +1,39 @@
+package approval
+
+import "handrail/core/grant"
+
+// Command is what an Exec question is about: everything that decides what will run. The answer is bound to all of it, and it is
+// compared again when the command starts.
+type Command struct {
+	// Text is the command as it was given, Runs what will run: the same with programs by their paths, where that can be told.
+	Text string `json:"text"`
+	Runs string `json:"runs"`
+	// Shell is the program that reads Runs; empty if Runs is one program with its words, which is started as it stands.
+	Shell string `json:"shell,omitempty"`
+	// Env holds the variables that the call sets, as NAME=value.
+	Env []string `json:"env,omitempty"`
+	// Files are the programs and scripts that it is bound to.
+	Files []File `json:"files,omitempty"`
+	// Open says what else it runs or reads that can't be bound.
+	Open []string `json:"open,omitempty"`
+	// Deletes names what it deletes or overwrites, as far as can be told.
+	Deletes []string `json:"deletes,omitempty"`
+	// Why says why the person is asked.
+	Why []string `json:"why,omitempty"`
+}
+
+// File is one program or script. SHA256 is empty for a program that the user can't change.
+type File struct {
+	Path   string   `json:"path"`
+	Real   string   `json:"real"`
+	ID     grant.ID `json:"id"`
+	Script bool     `json:"script,omitempty"`
+	SHA256 string   `json:"sha256,omitempty"`
+}
+
+// MaxCommand is how many bytes of a command can be shown; a longer one can't be asked for. MaxListed is how long each list of a
+// Command may be.
+const (
+	MaxCommand = 16 << 10
+	MaxListed  = 100
+)

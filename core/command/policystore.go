@@ -1,0 +1,238 @@
+package command
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+)
+
+// PolicyStore keeps the policy in force: what the person's policy file says, as far as that allows no more than what they
+// have agreed to.
+//
+// The file can be changed by any program of theirs, so only a narrowing counts at once. A widening waits until they agree to
+// it with a click ([PolicyStore.Agree]). What they agreed to, and each narrowing since, is kept beside the file with a MAC whose
+// key is in the keychain. Without a key nothing that was kept can be believed: what was agreed to is then [DefaultPolicy], and no
+// widening of it ever counts.
+//
+// The zero PolicyStore gives the zero Policy, which refuses. It is safe for use by several goroutines.
+type PolicyStore struct {
+	file, kept, home string
+	key              []byte
+
+	mu     sync.Mutex
+	agreed Policy
+	text   []byte // the file as it was last read; nil if it couldn't be
+	read   bool
+	policy Policy
+	status PolicyStatus
+}
+
+// PolicyStatus says what became of the policy file.
+type PolicyStatus struct {
+	File string
+	// Problem says why the file isn't read, if it isn't: then everything is asked for.
+	Problem string
+	// Waiting lists, a line each, what the file would allow more than the person has agreed to. It isn't allowed.
+	Waiting []string
+	// NoKey says that there is no keychain, so that no widening can ever be agreed to.
+	NoKey bool
+}
+
+// PolicyFile names the policy file in a state folder.
+func PolicyFile(state string) string { return filepath.Join(state, "exec-policy.json") }
+
+// OpenPolicy opens the policy of a state folder. key is from the keychain; nil is none. home replaces a leading "~" in patterns.
+func OpenPolicy(state, home string, key []byte) *PolicyStore {
+	s := &PolicyStore{file: PolicyFile(state), kept: filepath.Join(state, "exec-policy.agreed"), home: home}
+	if key != nil {
+		mac := hmac.New(sha256.New, key) // a key of its own, so that no other MAC of the keychain's key fits
+		mac.Write([]byte("exec policy"))
+		s.key = mac.Sum(nil)
+	}
+	s.agreed = s.load()
+	return s
+}
+
+// keptPolicy is how an agreed policy stands on disk.
+type keptPolicy struct {
+	Policy Policy `json:"policy"`
+	MAC    string `json:"mac"`
+}
+
+func (s *PolicyStore) mac(p Policy) (string, error) {
+	text, err := json.Marshal(p, json.Deterministic(true))
+	if err != nil {
+		return "", err
+	}
+	m := hmac.New(sha256.New, s.key)
+	m.Write(text)
+	return hex.EncodeToString(m.Sum(nil)), nil
+}
+
+// load gives what was agreed to. A record that isn't ours counts for nothing.
+func (s *PolicyStore) load() Policy {
+	otherwise := DefaultPolicy()
+	if err := otherwise.compile(s.home); err != nil { // it has no entries
+		return Policy{}
+	}
+	if s.key == nil {
+		return otherwise
+	}
+	text, err := readBounded(s.kept)
+	var k keptPolicy
+	if err != nil || json.Unmarshal(text, &k, json.RejectUnknownMembers(true)) != nil {
+		return otherwise
+	}
+	want, err := s.mac(k.Policy)
+	if err != nil || !hmac.Equal([]byte(want), []byte(k.MAC)) || k.Policy.compile(s.home) != nil {
+		return otherwise
+	}
+	return k.Policy
+}
+
+// keep writes down what was agreed to.
+func (s *PolicyStore) keep(p Policy) error {
+	if s.key == nil {
+		return nil
+	}
+	mac, err := s.mac(p)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(keptPolicy{p, mac}, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return writeWhole(s.kept, text)
+}
+
+// Now gives the policy in force. It reads the file anew where that has changed.
+func (s *PolicyStore) Now() (Policy, PolicyStatus) {
+	if s == nil || s.file == "" {
+		return Policy{}, PolicyStatus{Problem: "there is no policy"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, err := readPolicyFile(s.file)
+	if s.read && err == nil && s.text != nil && bytes.Equal(text, s.text) {
+		return s.policy, s.status
+	}
+	s.read, s.text = true, text
+	wanted := DefaultPolicy()
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		s.text, err = nil, wanted.compile(s.home)
+	case err == nil:
+		wanted, err = ReadPolicy(text, s.home)
+	}
+	s.status = PolicyStatus{File: s.file, NoKey: s.key == nil}
+	if err != nil {
+		s.status.Problem = err.Error()
+		ask := s.agreed
+		ask.Sandbox.Ask, ask.Host.Ask = AskAlways, AskAlways
+		s.policy = ask
+		return s.policy, s.status
+	}
+	now, err := s.agreed.Narrower(wanted, s.home)
+	if err != nil { // both were compiled before
+		s.status.Problem = err.Error()
+		s.policy = Policy{}
+		return s.policy, s.status
+	}
+	s.status.Waiting = wanted.Wider(s.agreed)
+	if len(s.agreed.Wider(now)) > 0 {
+		s.agreed = now
+		if err := s.keep(now); err != nil {
+			s.status.Problem = fmt.Sprintf("a narrowing can't be kept for the next start: %v", err)
+		}
+	}
+	s.policy = now
+	return s.policy, s.status
+}
+
+// ErrNoKey is given when there is no keychain, so that nothing can be agreed to.
+var ErrNoKey = errors.New("there is no keychain, so the policy can't be widened")
+
+// ErrOther is given when the file has changed since the person was shown what it allows more.
+var ErrOther = errors.New("the policy file has changed meanwhile")
+
+// Agree makes the policy file count as it is, if what it allows more is what the person was shown and clicked on: waiting is the
+// Waiting of that status. Only a surface that had their click may call it.
+func (s *PolicyStore) Agree(waiting []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key == nil {
+		return ErrNoKey
+	}
+	text, err := readPolicyFile(s.file)
+	if err != nil {
+		return err
+	}
+	p, err := ReadPolicy(text, s.home)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(p.Wider(s.agreed), waiting) {
+		return ErrOther
+	}
+	if err := s.keep(p); err != nil {
+		return err
+	}
+	s.agreed, s.read = p, false
+	return nil
+}
+
+// readPolicyFile reads a file that nobody but the user can have written.
+func readPolicyFile(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no plain file")
+	case info.Mode().Perm()&0o022 != 0:
+		return nil, errors.New("other users may write it: chmod 600 mends that")
+	}
+	return readBounded(path)
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 2*MaxPolicy))
+	if err == nil && len(text) == 2*MaxPolicy {
+		err = errors.New("it is too long")
+	}
+	return text, err
+}
+
+// writeWhole replaces a file by one that holds text, or leaves it as it is.
+func writeWhole(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".exec-policy-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
