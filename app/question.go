@@ -92,6 +92,9 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	if r.Kind == approval.Delete {
 		q.Facts = append(q.Facts, Fact{Label: w.say("label_deletes", nil), Value: w.deletes(r), Exact: true}, Fact{Label: w.say("label_script", nil), Value: escapeDiff(strings.TrimSuffix(r.Script, "\n")), Exact: true})
 	}
+	if r.Command != nil {
+		q.Facts = append(q.Facts, w.commandFacts(r.Command)...)
+	}
 	if r.Folder != "" {
 		exact(folderLabel(r), r.Folder)
 	}
@@ -177,6 +180,9 @@ func complete(r approval.Request) error {
 	case len(r.Subjects) > approval.MaxSubjects || len(r.Subjects) > r.Commits:
 		return fmt.Errorf("more commits than there are")
 	}
+	if err := completeCommand(r); err != nil {
+		return err
+	}
 	if title, _, _ := messages(r); title == "" {
 		return fmt.Errorf("unknown kind of question")
 	}
@@ -203,6 +209,8 @@ func messages(r approval.Request) (title, covers, until string) {
 		title, covers, until = "title_protected", "covers_protected", "until_once"
 	case approval.Patch:
 		title, covers = "title_patch", "covers_patch"
+	case approval.Exec:
+		title, covers, until = "title_exec", "covers_exec", "until_once"
 	case approval.Network:
 		title, covers = "title_network", "covers_network"
 		if r.Host == "" {
@@ -232,7 +240,7 @@ func messages(r approval.Request) (title, covers, until string) {
 	}
 	if r.Makes && title != "" {
 		switch r.Kind {
-		case approval.Delete, approval.LookFolder, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
+		case approval.Exec, approval.Delete, approval.LookFolder, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
 			title = ""
 		case approval.Protected, approval.Patch, approval.Network, approval.Loopback:
 		default:
@@ -374,7 +382,7 @@ func (w Words) claim(r approval.Request) string {
 func (w Words) holds(r approval.Request) string {
 	values := holes{"Size": w.size(r.Bytes)}
 	switch {
-	case reaches(r), pastes(r), r.Kind == approval.Patch, r.Kind == approval.Delete && (r.Files == 0 || r.More):
+	case reaches(r), pastes(r), r.Kind == approval.Patch, r.Kind == approval.Exec, r.Kind == approval.Delete && (r.Files == 0 || r.More):
 		return ""
 	case r.Makes:
 		return w.say("holds_new", nil)
@@ -407,6 +415,9 @@ func (w Words) details(r approval.Request) []Fact {
 		if !p.Makes {
 			add("label_folder_id", fmt.Sprintf("%d:%d", p.FolderID.Device, p.FolderID.Inode))
 		}
+	}
+	if r.Command != nil {
+		list = append(list, w.commandDetails(r.Command)...)
 	}
 	if r.Home != "" {
 		add("label_home", Escape(r.Home))

@@ -158,6 +158,20 @@ var questions = []struct {
 		r.File, r.Folder, r.Tool, r.Files, r.Bytes, r.More = true, "/home/ann/Handrail/notes.txt", "bash", 1, 812, false
 		r.Script, r.Deletes = "> notes.txt", []string{"notes.txt"}
 	})},
+	{"exec", request(approval.Exec, func(r *approval.Request) {
+		r.Tool, r.Files, r.Bytes, r.Command = "exec", 0, 0, &approval.Command{
+			Text: "timeout 60 make -C site all && rm -r old", Runs: "/usr/bin/timeout 60 /usr/bin/make -C site all && /bin/rm -r old", Shell: "/bin/bash",
+			Env: []string{"MODE=draft", "TITLE=two  words"}, Deletes: []string{"old"}, Why: []string{"every command is to be asked for"},
+			Open: []string{"what make reads as its script"},
+			Files: []approval.File{{Path: "/usr/bin/timeout", Real: "/usr/lib/coreutils/timeout", ID: grant.ID{Device: 2049, Inode: 77}},
+				{Path: "/usr/bin/make", Real: "/usr/bin/make", ID: grant.ID{Device: 2049, Inode: 78}},
+				{Path: "/home/ann/Handrail/run.sh", Real: "/home/ann/Handrail/run.sh", ID: grant.ID{Device: 2049, Inode: 79}, Script: true, SHA256: strings.Repeat("0a", 32)}}}
+		r.Reason = "Build the site"
+	})},
+	{"exec_hostile", request(approval.Exec, func(r *approval.Request) {
+		r.Tool, r.Files, r.Bytes, r.Command = "exec", 0, 0, &approval.Command{
+			Text: "echo ok #\u202e\n\x1b[2J\trm -rf ~", Runs: "echo ok #\u202e\n\x1b[2J\trm -rf ~", Shell: "/bin/sh", Env: []string{"X=\nAllow"}, Why: []string{"no program \u2028Allow was found"}}
+	})},
 	{"thai", request(approval.EditFolder, func(r *approval.Request) {
 		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
 		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
@@ -303,6 +317,20 @@ func bound(r approval.Request) []string {
 	for _, name := range r.Deletes {
 		list = append(list, Escape(name))
 	}
+	if c := r.Command; c != nil {
+		for line := range strings.Lines(c.Text + "\n" + c.Runs) {
+			list = append(list, escapeDiff(strings.TrimSuffix(line, "\n")))
+		}
+		list = append(list, Escape(c.Shell))
+		for _, l := range [][]string{c.Env, c.Open, c.Deletes, c.Why} {
+			for _, text := range l {
+				list = append(list, Escape(text))
+			}
+		}
+		for _, f := range c.Files {
+			list = append(list, Escape(f.Path), Escape(f.Real), f.SHA256, fmt.Sprintf("%d:%d", f.ID.Device, f.ID.Inode))
+		}
+	}
 	if r.Commits > 0 {
 		list = append(list, groups(int64(r.Commits)))
 	}
@@ -325,7 +353,9 @@ func bound(r approval.Request) []string {
 // A field that is added to a request must be shown too: whoever adds one comes by here.
 func TestEveryFieldIsShown(t *testing.T) {
 	for typ, want := range map[reflect.Type]int{
-		reflect.TypeFor[approval.Request](): 29,
+		reflect.TypeFor[approval.Request](): 30,
+		reflect.TypeFor[approval.Command](): 8,
+		reflect.TypeFor[approval.File]():    5,
 		reflect.TypeFor[approval.Place]():   4,
 		reflect.TypeFor[client.Identity]():  6,
 		reflect.TypeFor[grant.ID]():         2,
@@ -368,6 +398,15 @@ func TestNoQuestion(t *testing.T) {
 		{"patch in a relative folder", request(approval.Patch, func(r *approval.Request) { patch(r); r.Also = []approval.Place{{Folder: "a"}} }), good},
 		{"folders of another question", request(approval.EditFolder, func(r *approval.Request) { r.Also = []approval.Place{{Folder: "/a"}} }), good},
 		{"a diff that is too long", request(approval.Patch, func(r *approval.Request) { patch(r); r.Diff = strings.Repeat("+a\n", approval.MaxDiff/3+1) }), good},
+		{"no command", request(approval.Exec, nil), good},
+		{"a command of another question", request(approval.EditFolder, func(r *approval.Request) { r.Command = &approval.Command{Text: "a", Runs: "a"} }), good},
+		{"an empty command", request(approval.Exec, func(r *approval.Request) { r.Command = &approval.Command{Text: "a"} }), good},
+		{"a command that is too long", request(approval.Exec, func(r *approval.Request) {
+			r.Command = &approval.Command{Text: "a", Runs: strings.Repeat("a", approval.MaxCommand+1)}
+		}), good},
+		{"too many reasons", request(approval.Exec, func(r *approval.Request) {
+			r.Command = &approval.Command{Text: "a", Runs: "a", Why: make([]string, approval.MaxListed+1)}
+		}), good},
 		{"negative count", request(approval.EditFolder, func(r *approval.Request) { r.Files = -1 }), good},
 	} {
 		if q, err := NewQuestion(c.r, c.words); err == nil {

@@ -52,7 +52,12 @@ func ParseAsk(s string) (Ask, error) {
 type Mode struct {
 	Security Security
 	Ask      Ask
+	// NoMiss says that what isn't covered is refused, not asked for: so it is where a list goes without questions.
+	NoMiss bool
 }
+
+// newMode gives the mode that security and ask make together.
+func newMode(s Security, a Ask) Mode { return Mode{s, a, s != Any && a == AskOff} }
 
 // String names a mode by the one word that stands for it, or by its two parts.
 func (m Mode) String() string {
@@ -69,14 +74,23 @@ var modes = []struct {
 	name string
 	mode Mode
 }{
-	{"deny", Mode{DenyAll, AskOff}},
-	{"allowlist", Mode{ListOnly, AskOff}},
-	{"ask", Mode{ListOnly, AskOnMiss}},
-	{"full", Mode{Any, AskOff}},
+	{"deny", newMode(DenyAll, AskOff)},
+	{"allowlist", newMode(ListOnly, AskOff)},
+	{"ask", newMode(ListOnly, AskOnMiss)},
+	{"full", newMode(Any, AskOff)},
 }
 
 // Stricter is the mode that allows only what both do: of each part the stricter.
-func (m Mode) Stricter(o Mode) Mode { return Mode{min(m.Security, o.Security), min(m.Ask, o.Ask)} }
+func (m Mode) Stricter(o Mode) Mode {
+	s := Mode{min(m.Security, o.Security), min(m.Ask, o.Ask), m.NoMiss || o.NoMiss}
+	if s.NoMiss && s.Ask == AskOnMiss {
+		s.Ask = AskOff // nothing is left to be asked for
+	}
+	return s
+}
+
+// Harder is the mode with another ask, if that is stricter.
+func (m Mode) Harder(a Ask) Mode { return m.Stricter(Mode{Any, a, false}) }
 
 // Policy is what the person has settled beforehand about scripts (BEHAVIOUR X3 to X6). It decides whether they are asked; it
 // opens nothing that the sandbox closes. The zero Policy refuses every script. A Policy is not changed after it was made.
@@ -93,7 +107,7 @@ type Policy struct {
 
 // DefaultPolicy is the one without a policy file: in the sandbox, which bounds what they do, scripts run without a question.
 func DefaultPolicy() Policy {
-	return Policy{Sandbox: Mode{Any, AskOff}, Host: Mode{ListOnly, AskOnMiss}, Bins: SafeBins{Names: DefaultSafeBins}}
+	return Policy{Sandbox: newMode(Any, AskOff), Host: newMode(ListOnly, AskOnMiss), Bins: SafeBins{Names: DefaultSafeBins}}
 }
 
 // compile makes the list from the entries.
@@ -146,7 +160,7 @@ func (p Policy) Judge(plan Plan, m Mode) Judgement {
 		why = append(why, "an entry of the person's policy says so")
 	}
 	if m.Security == ListOnly && !d.Allowed {
-		if m.Ask == AskOff {
+		if m.NoMiss {
 			return Judgement{Why: []string{"it isn't on the person's list: " + d.Why}, Decision: d}
 		}
 		why = append(why, "it isn't on the person's list: "+d.Why)

@@ -202,38 +202,38 @@ func readMode(m Mode, mode, security, ask string, sandbox bool) (Mode, error) {
 		}
 		m.Ask = a
 	}
-	return m, nil
+	return newMode(m.Security, m.Ask), nil
 }
+
+// bounds says that the list matters: something is refused or asked for because it isn't covered. Outside the sandbox everything
+// is asked for besides, so there only a mode without questions counts.
+func (p Policy) bounds() bool { return p.Sandbox != newMode(Any, AskOff) || p.Host.NoMiss }
 
 // Narrower is the policy that allows only what both do. home is as for ReadPolicy.
 func (p Policy) Narrower(o Policy, home string) (Policy, error) {
 	n := Policy{Sandbox: p.Sandbox.Stricter(o.Sandbox), Host: p.Host.Stricter(o.Host), Strict: p.Strict || o.Strict}
-	mine, theirs := sayings(p.Entries), sayings(o.Entries)
-	for _, e := range p.Entries {
-		if e.Action != AllowIt || theirs[e.says()] {
-			n.Entries = append(n.Entries, e)
-		}
-	}
-	for _, e := range o.Entries {
-		if e.Action != AllowIt && !mine[e.says()] {
+	mine, theirs, kept := sayings(p.Entries), sayings(o.Entries), make(map[string]bool)
+	for _, e := range slices.Concat(p.Entries, o.Entries) {
+		says := e.says()
+		if !kept[says] && (e.Action != AllowIt || (mine[says] || !p.bounds()) && (theirs[says] || !o.bounds())) {
+			kept[says] = true
 			n.Entries = append(n.Entries, e)
 		}
 	}
 	both := func(a, b []string) (list []string) {
-		for _, s := range a {
-			if slices.Contains(b, s) {
+		for _, s := range slices.Concat(a, b) {
+			if !slices.Contains(list, s) && (slices.Contains(a, s) || !p.bounds()) && (slices.Contains(b, s) || !o.bounds()) {
 				list = append(list, s)
 			}
 		}
 		return list
 	}
-	n.Bins = SafeBins{Names: both(p.Bins.Names, o.Bins.Names), Folders: both(p.Bins.Folders, o.Bins.Folders)}
-	for name, x := range p.Bins.Profiles {
-		if o.Bins.Profiles[name] == x {
-			if n.Bins.Profiles == nil {
-				n.Bins.Profiles = make(map[string]SafeProfile)
+	n.Bins = SafeBins{Names: both(p.Bins.Names, o.Bins.Names), Folders: both(p.Bins.Folders, o.Bins.Folders), Profiles: make(map[string]SafeProfile)}
+	for _, from := range []Policy{p, o} {
+		for name, x := range from.Bins.Profiles {
+			if (p.Bins.Profiles[name] == x || !p.bounds()) && (o.Bins.Profiles[name] == x || !o.bounds()) {
+				n.Bins.Profiles[name] = x
 			}
-			n.Bins.Profiles[name] = x
 		}
 	}
 	return n, n.compile(home)
@@ -264,8 +264,11 @@ func (p Policy) Wider(o Policy) (lines []string) {
 		if p.Security > o.Security {
 			say("%s: security %s instead of %s", name, p.Security, o.Security)
 		}
-		if p.Ask > o.Ask {
+		if p.Ask > o.Ask && !(p.NoMiss && o.Ask == AskOnMiss) {
 			say("%s: ask %s instead of %s", name, p.Ask, o.Ask)
+		}
+		if o.NoMiss && !p.NoMiss {
+			say("%s: what isn't on the list is asked for instead of refused", name)
 		}
 	}
 	side("in the sandbox", p.Sandbox, o.Sandbox)
@@ -273,9 +276,10 @@ func (p Policy) Wider(o Policy) (lines []string) {
 	if o.Strict && !p.Strict {
 		say("code in arguments is not asked for")
 	}
+	covered := !o.bounds()
 	mine, theirs := sayings(p.Entries), sayings(o.Entries)
 	for _, e := range p.Entries {
-		if e.Action == AllowIt && !theirs[e.says()] {
+		if e.Action == AllowIt && !covered && !theirs[e.says()] {
 			say("allows %s", e.describe())
 		}
 	}
@@ -285,17 +289,17 @@ func (p Policy) Wider(o Policy) (lines []string) {
 		}
 	}
 	for _, s := range p.Bins.Names {
-		if !slices.Contains(o.Bins.Names, s) {
+		if !covered && !slices.Contains(o.Bins.Names, s) {
 			say("safe bin %s", s)
 		}
 	}
 	for _, s := range p.Bins.Folders {
-		if !slices.Contains(o.Bins.Folders, s) {
+		if !covered && !slices.Contains(o.Bins.Folders, s) {
 			say("folder of safe bins %s", s)
 		}
 	}
 	for name, x := range p.Bins.Profiles {
-		if o.Bins.Profiles[name] != x {
+		if !covered && o.Bins.Profiles[name] != x {
 			say("profile of safe bin %s", name)
 		}
 	}

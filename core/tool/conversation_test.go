@@ -429,6 +429,14 @@ func (w *world) do(words []string) string {
 		if r.Kind == approval.Delete {
 			return w.plain(fmt.Sprintf("%s in %s: %q, %d files (more: %v), by %s\n", r.Kind, r.Folder, r.Deletes, r.Files, r.More, r.Script))
 		}
+		if q := r.Command; q != nil {
+			var b strings.Builder
+			fmt.Fprintf(&b, "%s in %s\nruns: %s\ngiven: %s\nshell %q env %q deletes %q open %q why %q reason %q\n", r.Kind, r.Folder, q.Runs, q.Text, q.Shell, q.Env, q.Deletes, q.Open, q.Why, r.Reason)
+			for _, f := range q.Files {
+				fmt.Fprintf(&b, "file %s script %v hashed %v\n", f.Path, f.Script, f.SHA256 != "")
+			}
+			return w.plain(b.String())
+		}
 		return w.plain(fmt.Sprintf("%s %s %s %s\n", r.Kind, r.Host, r.Address, r.Folder))
 	case "end": // a job of any session ends
 		for _, j := range w.gate.Jobs.List("") {
@@ -440,6 +448,12 @@ func (w *world) do(words []string) string {
 				}
 			}
 		}
+	case "policy": // the person writes their policy file
+		text, rerr := os.ReadFile(w.path("h/policy/" + words[1] + ".json"))
+		if rerr != nil {
+			w.t.Fatal(rerr)
+		}
+		err = os.WriteFile(command.PolicyFile(filepath.Join(w.dir, "state")), text, 0o600)
 	case "rm":
 		err = os.RemoveAll(w.path(words[1]))
 	case "put":

@@ -29,7 +29,7 @@ type ExecInput struct {
 	TimeoutSeconds *whole            `json:"timeoutSeconds,omitempty" jsonschema:"seconds until it is killed with all it started, also in the background; 0: never; default 1800"`
 	PTY            *bool             `json:"pty,omitempty" jsonschema:"run it in a terminal of 120 by 30 characters"`
 	Elevated       *bool             `json:"elevated,omitempty" jsonschema:"outside the sandbox: only where the person has switched that on for this client"`
-	Host           *string           `json:"host,omitempty" jsonschema:"auto and sandbox run it in the sandbox; gateway, outside it, is refused until the person has switched that on; node: no other computer is paired"`
+	Host           *string           `json:"host,omitempty" jsonschema:"auto and sandbox: in the sandbox; gateway, outside it, needs the person's switch; no node is paired"`
 	Ask            *string           `json:"ask,omitempty" jsonschema:"when the person is asked; it can only make their own setting stricter"`
 	Node           *string           `json:"node,omitempty" jsonschema:"for host node"`
 }
@@ -39,25 +39,25 @@ type ExecOutput struct {
 	Status      string `json:"status" jsonschema:"completed (with any exit code), failed, running, approval-pending (it has not started)"`
 	ExitCode    *int   `json:"exitCode,omitempty"`
 	ExitSignal  string `json:"exitSignal,omitempty"`
-	ExitReason  string `json:"exitReason,omitempty" jsonschema:"exit, signal, overall-timeout, manual-cancel, aborted or stopped"`
-	FailureKind string `json:"failureKind,omitempty" jsonschema:"shell-command-not-found, shell-not-executable, overall-timeout, signal, aborted or runtime-error"`
+	ExitReason  string `json:"exitReason,omitempty"`
+	FailureKind string `json:"failureKind,omitempty"`
 	TimedOut    bool   `json:"timedOut,omitempty"`
 	DurationMs  int64  `json:"durationMs,omitempty"`
-	Aggregated  string `json:"aggregated,omitempty" jsonschema:"both output streams; of more than 200000 characters the newest"`
+	Aggregated  string `json:"aggregated,omitempty" jsonschema:"both streams; of more than 200000 characters the newest"`
 	Cwd         string `json:"cwd,omitempty"`
 	SessionID   string `json:"sessionId,omitempty" jsonschema:"for process"`
-	PID         int    `json:"pid,omitempty" jsonschema:"the sandbox that holds it"`
-	StartedAt   int64  `json:"startedAt,omitempty" jsonschema:"milliseconds since 1970"`
-	Tail        string `json:"tail,omitempty" jsonschema:"while it runs: the last 2000 characters of its output"`
+	PID         int    `json:"pid,omitempty"`
+	StartedAt   int64  `json:"startedAt,omitempty"`
+	Tail        string `json:"tail,omitempty" jsonschema:"while it runs: its last 2000 characters"`
 	FollowUp    string `json:"followUp,omitempty"`
 	ApprovalID  string `json:"approvalId,omitempty" jsonschema:"for process, action poll"`
 	// ExpiresAtMs is when a question that nobody answered is withdrawn.
-	ExpiresAtMs      int64    `json:"expiresAtMs,omitempty" jsonschema:"when the question is withdrawn, in milliseconds since 1970"`
-	AllowedDecisions []string `json:"allowedDecisions,omitempty" jsonschema:"what the person can answer"`
+	ExpiresAtMs      int64    `json:"expiresAtMs,omitempty"`
+	AllowedDecisions []string `json:"allowedDecisions,omitempty"`
 	Host             string   `json:"host,omitempty"`
 	Command          string   `json:"command,omitempty" jsonschema:"as it will run"`
 	Warnings         []string `json:"warnings,omitempty"`
-	OutputFile       string   `json:"outputFile,omitempty" jsonschema:"the whole output, if aggregated is not"`
+	OutputFile       string   `json:"outputFile,omitempty"`
 	Hint             string   `json:"hint,omitempty"`
 	ChangesOutput
 }
@@ -124,7 +124,15 @@ var execTool = define[ExecInput, ExecOutput](Tool{
 	if err := x.judge(g, room); err != nil {
 		return p, err
 	}
-	p.effects = append(dir.effects, effect{kind: run})
+	p.effects = dir.effects
+	if x.judged.Outcome == command.RunScript { // else the question shows what it deletes
+		deletes, done, err := g.deletions(c, in.Command, dir.path, x.shell)
+		if p.done = done; err != nil {
+			return p, err
+		}
+		p.effects = append(p.effects, deletes...)
+	}
+	p.effects = append(p.effects, effect{kind: run})
 	p.run = func(ctx context.Context) (answer, error) {
 		if x.judged.Outcome == command.AskPerson {
 			return g.askToRun(ctx, c, x)
@@ -236,12 +244,12 @@ func (x *execution) judge(g *Gate, r Room) error {
 	if x.in.Ask != nil && wanted > mode.Ask {
 		x.warnings = append(x.warnings, fmt.Sprintf("ask %s was not taken: the person's setting is %s, and a call can only make it stricter", wanted, mode.Ask))
 	}
-	mode.Ask = min(mode.Ask, wanted)
+	mode = mode.Harder(wanted)
 	x.judged = policy.Judge(x.read, mode)
 	if blocked, _ := command.CheckEnvironment(x.in.Env, true); len(blocked) > 0 && x.judged.Decision.Allowed && x.judged.Outcome == command.RunScript {
 		// What the list allows is allowed as it is found and runs, not with other settings.
 		x.judged.Outcome, x.judged.Why = command.AskPerson, []string{"it sets " + strings.Join(blocked, ", ")}
-		if mode.Ask == command.AskOff {
+		if mode.NoMiss {
 			x.judged.Outcome = command.RefuseScript
 		}
 	}

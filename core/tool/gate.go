@@ -776,6 +776,8 @@ func unanswered(d approval.Decision, r approval.Request) error {
 	switch {
 	case r.Kind == approval.Protected:
 		what = r.Path
+	case r.Command != nil:
+		what = short(r.Command.Text)
 	case r.Address != "":
 		what = r.Address
 	case r.Kind == approval.Network:

@@ -32,25 +32,24 @@ type ProcessInput struct {
 
 // ProcessOutput tells of one session, or of all.
 type ProcessOutput struct {
-	Status     string          `json:"status,omitempty" jsonschema:"running, completed (with any exit code), failed or approval-pending (it has not started)"`
+	Status     string          `json:"status,omitempty"`
 	SessionID  string          `json:"sessionId,omitempty"`
-	Sessions   []ProcessStatus `json:"sessions,omitempty" jsonschema:"list: all of this client's session, the oldest first"`
+	Sessions   []ProcessStatus `json:"sessions,omitempty"`
 	Output     string          `json:"output,omitempty" jsonschema:"poll: what is new; log: the lines"`
-	Aggregated string          `json:"aggregated,omitempty" jsonschema:"poll, once it has ended: all output; of more than 200000 characters the newest"`
+	Aggregated string          `json:"aggregated,omitempty" jsonschema:"poll, once it has ended: all output"`
 	ExitCode   *int            `json:"exitCode,omitempty"`
 	ExitSignal string          `json:"exitSignal,omitempty"`
-	ExitReason string          `json:"exitReason,omitempty" jsonschema:"as exec has them"`
+	ExitReason string          `json:"exitReason,omitempty"`
 	DurationMs int64           `json:"durationMs,omitempty"`
 	// RetryInMs grows while polls find nothing.
-	RetryInMs       int64    `json:"retryInMs,omitempty" jsonschema:"poll: look again after so many milliseconds"`
-	TotalLines      int      `json:"totalLines,omitempty" jsonschema:"log: in all"`
+	RetryInMs       int64    `json:"retryInMs,omitempty"`
+	TotalLines      int      `json:"totalLines,omitempty"`
 	TotalChars      int      `json:"totalChars,omitempty"`
-	Truncated       bool     `json:"truncated,omitempty" jsonschema:"earlier output was discarded"`
+	Truncated       bool     `json:"truncated,omitempty"`
 	StdinWritable   bool     `json:"stdinWritable,omitempty"`
 	WaitingForInput bool     `json:"waitingForInput,omitempty" jsonschema:"it takes input and has written nothing for 15 s"`
-	IdleMs          int64    `json:"idleMs,omitempty" jsonschema:"milliseconds since it last wrote"`
+	IdleMs          int64    `json:"idleMs,omitempty"`
 	Warnings        []string `json:"warnings,omitempty"`
-	ChangesOutput
 }
 
 // ProcessStatus is one session in a list.
@@ -60,12 +59,12 @@ type ProcessStatus struct {
 	Name            string `json:"name"`
 	Command         string `json:"command"`
 	Cwd             string `json:"cwd"`
-	StartedAt       int64  `json:"startedAt" jsonschema:"milliseconds since 1970"`
+	StartedAt       int64  `json:"startedAt"`
 	RuntimeMs       int64  `json:"runtimeMs"`
 	PID             int    `json:"pid,omitempty"`
 	ExitCode        *int   `json:"exitCode,omitempty"`
 	ExitReason      string `json:"exitReason,omitempty"`
-	Tail            string `json:"tail,omitempty" jsonschema:"the last 2000 characters of its output"`
+	Tail            string `json:"tail,omitempty"`
 	StdinWritable   bool   `json:"stdinWritable"`
 	WaitingForInput bool   `json:"waitingForInput,omitempty"`
 	IdleMs          int64  `json:"idleMs,omitempty"`
@@ -413,8 +412,7 @@ func (g *Gate) poll(ctx context.Context, c *Call, in ProcessInput, j *job.Job) a
 	default:
 		b.WriteString(end.said)
 	}
-	var changes string
-	out.ChangesOutput, changes = g.changesOf(j)
+	_, changes := g.changesOf(j)
 	b.WriteString(changes)
 	return answer{b.String(), out}
 }

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"handrail/core/approval"
+)
+
+// commandFacts are what a question about a command shows first: what will run, and why the person is asked.
+func (w Words) commandFacts(c *approval.Command) (list []Fact) {
+	lines := func(label string, texts []string) {
+		if len(texts) > 0 {
+			list = append(list, Fact{Label: w.say(label, nil), Value: bullets(texts), Exact: true})
+		}
+	}
+	text := func(label, s string) {
+		list = append(list, Fact{Label: w.say(label, nil), Value: escapeDiff(strings.TrimSuffix(s, "\n")), Exact: true})
+	}
+	text("label_runs", c.Runs)
+	if c.Text != c.Runs {
+		text("label_given", c.Text)
+	}
+	lines("label_deletes", c.Deletes)
+	lines("label_environment", c.Env)
+	lines("label_why", c.Why)
+	lines("label_open", c.Open)
+	return list
+}
+
+// commandDetails are the files that the answer binds.
+func (w Words) commandDetails(c *approval.Command) (list []Fact) {
+	add := func(label, value string) {
+		list = append(list, Fact{Label: w.say(label, nil), Value: value, Exact: true})
+	}
+	if c.Shell != "" {
+		add("label_shell", Escape(c.Shell))
+	}
+	for _, f := range c.Files {
+		label := "label_runs_program"
+		if f.Script {
+			label = "label_runs_script"
+		}
+		value := Escape(f.Path)
+		if f.Real != f.Path {
+			value += "\n" + Escape(f.Real)
+		}
+		value += fmt.Sprintf("\n%d:%d", f.ID.Device, f.ID.Inode)
+		if f.SHA256 != "" {
+			value += "\nSHA-256 " + Escape(f.SHA256)
+		}
+		add(label, value)
+	}
+	return list
+}
+
+func bullets(texts []string) string {
+	var lines []string
+	for _, t := range texts {
+		lines = append(lines, "• "+Escape(t))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// completeCommand says what a question about a command lacks.
+func completeCommand(r approval.Request) error {
+	c := r.Command
+	switch {
+	case (r.Kind == approval.Exec) != (c != nil):
+		return fmt.Errorf("no command, or one for another question")
+	case c == nil:
+		return nil
+	case c.Text == "" || c.Runs == "" || r.Makes || r.File:
+		return fmt.Errorf("no command or no folder for it")
+	case len(c.Text) > approval.MaxCommand || len(c.Runs) > approval.MaxCommand:
+		return fmt.Errorf("a command that is too long")
+	case max(len(c.Env), len(c.Files), len(c.Open), len(c.Deletes), len(c.Why)) > approval.MaxListed:
+		return fmt.Errorf("more than can be listed")
+	case c.Shell != "" && !filepath.IsAbs(c.Shell):
+		return fmt.Errorf("no shell")
+	}
+	return nil
+}
