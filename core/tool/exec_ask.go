@@ -214,7 +214,7 @@ func (g *Gate) commandRequest(c *Call, x *execution) (approval.Request, error) {
 	r := approval.Request{Kind: approval.Exec, Who: c.Session.Client, Session: c.Session.ID, Tool: c.Tool.Name, Home: g.Home.Home, Folder: x.dir}
 	id, err := grant.Identify(x.dir)
 	if err != nil {
-		return r, notThere(x.dir, err)
+		return r, hint.New("changed", fmt.Sprintf("the folder %q is no longer there", x.dir)).Wrap(err)
 	}
 	q := &approval.Command{Text: x.in.Command, Runs: x.run.String(), Env: x.env, Why: x.judged.Why}
 	if x.run.Argv == nil {
