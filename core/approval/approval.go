@@ -142,10 +142,11 @@ const (
 	NoAnswer                    // it was shown and nobody answered, or it was closed by the system
 	CouldNotShow                // no surface could show it
 	Withdrawn                   // the client went away, or the session ended
+	HeldBack                    // it was not shown: the person has just refused several of this client's questions
 	Allowed
 )
 
-var verdicts = [...]string{"refused", "no_answer", "could_not_show", "withdrawn", "allowed"}
+var verdicts = [...]string{"refused", "no_answer", "could_not_show", "withdrawn", "held_back", "allowed"}
 
 func (v Verdict) String() string {
 	if int(v) < len(verdicts) {

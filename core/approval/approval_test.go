@@ -13,7 +13,7 @@ import (
 
 func request() Request {
 	return Request{Kind: EditFolder, Who: client.Identity{ID: "stdio:1", Name: "Claude"}, Session: "s", Tool: "edit",
-		Folder: "/home/me/Handrail/photos", FolderID: grant.ID{Device: 1, Inode: 2}, Files: 3, Bytes: 400}
+		Folder: "/home/me/Handrail/photos", FolderID: grant.ID{Device: 1, Inode: 2}, Files: 3, Bytes: 400, Command: &Command{Text: "ls", Runs: "/bin/ls"}}
 }
 
 // Each field is bound: a decision for a request that differs in any of them is worth nothing.
@@ -32,6 +32,12 @@ func TestDecisionBindsEveryField(t *testing.T) {
 			case reflect.Struct:
 				n += walk(f, check, name+".")
 				continue
+			case reflect.Pointer:
+				whole := reflect.New(f.Type().Elem())
+				whole.Elem().Set(f.Elem())
+				f.Set(whole)
+				n += walk(whole.Elem(), check, name+".")
+				f.SetZero()
 			case reflect.String:
 				f.SetString(f.String() + "x")
 			case reflect.Bool:

@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -15,6 +16,7 @@ type Queue struct {
 	mu      sync.Mutex
 	waiting []*pending // the first is the one being shown
 	decided map[string]*pending
+	tempers map[string]*temper // by client
 }
 
 // PerClient is how many questions of one client may wait; one more is refused unseen.
@@ -61,9 +63,9 @@ func (q *Queue) Ask(ctx context.Context, gone <-chan struct{}, session context.C
 	if q == nil || q.asker == nil {
 		return Answer{Decision: Refuse(CouldNotShow, "", "no one can be asked"), Request: r}
 	}
-	p, full := q.join(session, key, r)
-	if full {
-		return Answer{Decision: Refuse(CouldNotShow, "", "too many questions of this client are waiting"), Request: r}
+	p, why := q.join(session, key, r)
+	if p == nil {
+		return Answer{Decision: why, Request: r}
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -80,27 +82,31 @@ func (q *Queue) Ask(ctx context.Context, gone <-chan struct{}, session context.C
 	return q.take(p)
 }
 
-func (q *Queue) join(session context.Context, key string, r Request) (p *pending, full bool) {
+// join gives the question with that key, which may be a new one; nil and a decision if none may be asked.
+func (q *Queue) join(session context.Context, key string, r Request) (p *pending, why Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if p = q.decided[key]; p != nil {
 		p.callers++
 		p.left--
-		return p, false
+		return p, why
 	}
 	mine := 0
 	for _, p := range q.waiting {
 		if p.key == key {
 			p.callers++
 			p.left = max(0, p.left-1) // the caller that was told to come back, as far as can be told
-			return p, false
+			return p, why
 		}
 		if p.request.Who.ID == r.Who.ID {
 			mine++
 		}
 	}
 	if mine >= PerClient {
-		return nil, true
+		return nil, Refuse(CouldNotShow, "", "too many questions of this client are waiting")
+	}
+	if left := q.tempers[r.Who.ID].held(time.Now()); left > 0 {
+		return nil, Refuse(HeldBack, "", fmt.Sprintf("the person has refused several questions of this client; no other is shown for %d s", int(left.Seconds())+1))
 	}
 	ctx, cancel := context.WithCancelCause(session)
 	p = &pending{id: rand.Text(), key: key, request: r, ctx: ctx, cancel: cancel, done: make(chan struct{}), callers: 1}
@@ -115,7 +121,7 @@ func (q *Queue) join(session context.Context, key string, r Request) (p *pending
 		q.drop(p)
 	})
 	go q.notify()
-	return p, false
+	return p, why
 }
 
 // take hands out the decision, once, or says that it is pending.
@@ -172,6 +178,7 @@ func (q *Queue) run() {
 		}
 		q.mu.Lock()
 		q.waiting = q.waiting[1:]
+		q.remember(p.request.Who.ID, d.Verdict)
 		q.settle(p, d)
 		more := len(q.waiting) > 0
 		q.mu.Unlock()
@@ -194,6 +201,24 @@ func (q *Queue) drop(p *pending) {
 			go q.notify()
 			return
 		}
+	}
+}
+
+// remember takes up how the person answered a client.
+func (q *Queue) remember(client string, v Verdict) {
+	if q.tempers == nil {
+		q.tempers = make(map[string]*temper)
+	}
+	t := q.tempers[client]
+	if t == nil {
+		if v != Refused {
+			return
+		}
+		t = new(temper)
+		q.tempers[client] = t
+	}
+	if t.note(v, time.Now()); v == Allowed {
+		delete(q.tempers, client)
 	}
 }
 

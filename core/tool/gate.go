@@ -769,6 +769,9 @@ func unanswered(d approval.Decision, r approval.Request) error {
 	case approval.CouldNotShow:
 		return hint.New("could_not_show", "the question could not be shown").Because(d.Detail).
 			Then("tell the person; nothing was allowed")
+	case approval.HeldBack:
+		return hint.New("held_back", "the question was not shown").Because(d.Detail).
+			Then("stop asking; ask them in the chat what they want")
 	case approval.Withdrawn:
 		return hint.New("withdrawn", "the question was withdrawn").Because(d.Detail)
 	}
