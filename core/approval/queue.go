@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -39,8 +40,27 @@ type pending struct {
 	done     chan struct{}
 	decision Decision
 	callers  int  // wait now
+	calls    []caller
 	left     int  // stopped waiting and were told to come back for the answer
 	used     bool // the answer allowed, and a caller has it
+}
+
+// caller is one call that waits for a question.
+type caller struct {
+	ctx  context.Context
+	gone <-chan struct{}
+}
+
+// wanted says that somebody waits for the answer or will come back for it. A call that has just ended may not have left yet.
+func (p *pending) wanted() bool {
+	return p.left > 0 || slices.ContainsFunc(p.calls, func(c caller) bool {
+		select {
+		case <-c.gone:
+			return false
+		default:
+			return c.ctx.Err() == nil
+		}
+	})
 }
 
 // Answer is what Ask gives: a decision, or the id of a question that still waits.
@@ -63,7 +83,7 @@ func (q *Queue) Ask(ctx context.Context, gone <-chan struct{}, session context.C
 	if q == nil || q.asker == nil {
 		return Answer{Decision: Refuse(CouldNotShow, "", "no one can be asked"), Request: r}
 	}
-	p, why := q.join(session, key, r)
+	p, why := q.join(session, key, r, caller{ctx, gone})
 	if p == nil {
 		return Answer{Decision: why, Request: r}
 	}
@@ -83,7 +103,7 @@ func (q *Queue) Ask(ctx context.Context, gone <-chan struct{}, session context.C
 }
 
 // join gives the question with that key, which may be a new one; nil and a decision if none may be asked.
-func (q *Queue) join(session context.Context, key string, r Request) (p *pending, why Decision) {
+func (q *Queue) join(session context.Context, key string, r Request, c caller) (p *pending, why Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if p = q.decided[key]; p != nil {
@@ -95,6 +115,7 @@ func (q *Queue) join(session context.Context, key string, r Request) (p *pending
 	for _, p := range q.waiting {
 		if p.key == key {
 			p.callers++
+			p.calls = append(p.calls, c)
 			p.left = max(0, p.left-1) // the caller that was told to come back, as far as can be told
 			return p, why
 		}
@@ -109,7 +130,7 @@ func (q *Queue) join(session context.Context, key string, r Request) (p *pending
 		return nil, Refuse(HeldBack, "", fmt.Sprintf("the person has refused several questions of this client; no other is shown for %d s", int(left.Seconds())+1))
 	}
 	ctx, cancel := context.WithCancelCause(session)
-	p = &pending{id: rand.Text(), key: key, request: r, ctx: ctx, cancel: cancel, done: make(chan struct{}), callers: 1}
+	p = &pending{id: rand.Text(), key: key, request: r, ctx: ctx, cancel: cancel, done: make(chan struct{}), callers: 1, calls: []caller{c}}
 	q.waiting = append(q.waiting, p)
 	if len(q.waiting) == 1 {
 		go q.run()
@@ -167,9 +188,10 @@ func (q *Queue) run() {
 			return
 		}
 		p := q.waiting[0]
+		wanted := p.wanted()
 		q.mu.Unlock()
 		d := Refuse(Withdrawn, "", "withdrawn before it was shown")
-		if p.ctx.Err() == nil {
+		if p.ctx.Err() == nil && wanted {
 			d = q.asker.Ask(p.ctx, p.request)
 			// An answer that came together with the end of the session is no answer.
 			if p.ctx.Err() != nil && d.Verdict == Allowed {
