@@ -43,8 +43,8 @@ const maxLinks = 40
 // spot resolves a path of the caller to a name in a folder, with the last element's link followed or not. It is not ok where
 // the kernel would fail too, and for what is no name in a folder ("/", ".", "..").
 //
-// The kernel walks the path for the supervisor as it would for the caller: both have one root and the same rights to look. Only
-// /proc/self means another process; what the policy decides about is where the walk ended.
+// The kernel walks the path for the supervisor as it would for the caller: both have one root and the same rights to look (see
+// walk for what differs). What the policy decides about is where the walk ended.
 func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 	sp.view = -1
 	links := named(path)
@@ -55,14 +55,7 @@ func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 		if name == "" || name == "." || name == ".." || len(name) > 255 {
 			break
 		}
-		if dir == "" || dir[0] != '/' {
-			if sp.view >= 0 {
-				dir = procFD(sp.view) + "/" + dir
-			} else {
-				dir = c.base(dirfd) + "/" + dir
-			}
-		}
-		view, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		view, err := c.walk(sp.view, dirfd, dir, unix.O_PATH|unix.O_DIRECTORY)
 		sp.close()
 		if err != nil {
 			return sp, false
@@ -102,6 +95,26 @@ func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 func named(path string) bool {
 	_, yes := Protected(filepath.Clean(path))
 	return yes
+}
+
+// walk opens a path of the caller, which starts from the folder from or, where that is -1, from the caller's dirfd. It takes none
+// of the links of /proc that lead to open files: /proc/self would be the supervisor's own, and its descriptors lead out of the
+// sandbox's view, into the host's folders and on to all that lies above them.
+func (c *call) walk(from int, dirfd uint64, path string, flags int) (int, error) {
+	switch {
+	case path != "" && path[0] == '/':
+		from = unix.AT_FDCWD
+	case from < 0:
+		base, err := unix.Open(c.base(dirfd), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil || path == "" {
+			return base, err
+		}
+		defer unix.Close(base)
+		from = base
+	case path == "":
+		path = "."
+	}
+	return openat2(from, path, flags, 0, unix.RESOLVE_NO_MAGICLINKS)
 }
 
 // base is what a relative path starts from.
@@ -163,19 +176,16 @@ func (c *call) object(dirfd uint64, path string, follow bool) (real string, st u
 	if n, isFD := c.descriptor(path); isFD && follow {
 		path, dirfd = "", uint64(n)
 	}
-	flags := unix.O_PATH | unix.O_CLOEXEC
+	var fd int
+	var err error
 	switch {
 	case path == "":
-		path = c.proc("fd/" + strconv.Itoa(int(int32(dirfd))))
-	case path[0] != '/':
-		path = c.base(dirfd) + "/" + path
-		fallthrough
+		fd, err = unix.Open(c.proc("fd/"+strconv.Itoa(int(int32(dirfd)))), unix.O_PATH|unix.O_CLOEXEC, 0)
+	case follow:
+		fd, err = c.walk(-1, dirfd, path, unix.O_PATH)
 	default:
-		if !follow {
-			flags |= unix.O_NOFOLLOW
-		}
+		fd, err = c.walk(-1, dirfd, path, unix.O_PATH|unix.O_NOFOLLOW)
 	}
-	fd, err := unix.Open(path, flags, 0)
 	if err != nil {
 		return "", st, false
 	}

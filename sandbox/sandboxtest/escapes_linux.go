@@ -319,6 +319,28 @@ var escapes = []struct {
 		}
 		return dials("unix", link)
 	}},
+	{"another program's socket by the supervisor's descriptors", func() error {
+		return throughSupervisor(func(way string) error { return dials("unix", way+"/app.sock") })
+	}},
+	{"another program's socket by a link to the supervisor's descriptors", func() error {
+		link := filepath.Join(os.Getenv("TMPDIR"), "way")
+		return throughSupervisor(func(way string) error {
+			os.Remove(link)
+			if err := os.Symlink(way, link); err != nil {
+				return notTried(err)
+			}
+			return dials("unix", link+"/app.sock")
+		})
+	}},
+	{"whether a file outside exists, by the supervisor's descriptors", func() error {
+		return throughSupervisor(func(way string) error {
+			is, isNot := dials("unix", way+"/f"), dials("unix", way+"/g")
+			if errors.Is(is, unix.ENOENT) && errors.Is(isNot, unix.ENOENT) {
+				return unix.ENOENT
+			}
+			return nil
+		})
+	}},
 	{"another program's abstract socket", func() error { return dials("unix", "@"+os.Getenv("ABSTRACT")) }},
 	{"unix datagrams", func() error {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
@@ -396,6 +418,20 @@ var escapes = []struct {
 		}
 		return err
 	}},
+}
+
+// throughSupervisor tries ways to the folder outside that begin at descriptors of whoever resolves them. The supervisor's lead into
+// the host's own mounts.
+func throughSupervisor(do func(way string) error) error {
+	err := error(unix.ENOENT)
+	for fd := range 24 {
+		for _, proc := range []string{"/proc/self", "/proc//self", "/proc/1", "/proc/thread-self", "/proc/self/task/1", "/dev/../proc/self"} {
+			if err = do(fmt.Sprintf("%s/fd/%d%s%s", proc, fd, strings.Repeat("/..", 12), os.Getenv("OUT"))); err == nil || strings.HasPrefix(err.Error(), "not tried") {
+				return err
+			}
+		}
+	}
+	return err
 }
 
 // runs32 runs a program of 32 bits that ends with status 0.

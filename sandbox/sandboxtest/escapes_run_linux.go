@@ -24,6 +24,11 @@ func Escapes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stream.Close()
+			app, err := net.Listen("unix", filepath.Join(b.Outside, "app.sock")) // below /tmp, as those of X11 and terminals are
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer app.Close()
 			datagrams, err := net.ListenPacket("unixgram", filepath.Join(b.Machine.Workspace, "host.dgram"))
 			if err != nil {
 				t.Fatal(err)
