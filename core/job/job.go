@@ -28,7 +28,9 @@ type Spec struct {
 	Argv    []string
 	Dir     string
 	Env     []string
-	Input   []byte // the whole standard input; nil is /dev/null
+	// Stages is a pipeline in the place of Argv and Env.
+	Stages []Stage
+	Input  []byte // the whole standard input; nil is /dev/null
 	// Interactive keeps the standard input open for Job.Stdin. Terminal, if not nil, runs the job in a pseudo-terminal of that
 	// size, which is interactive too; its output is then all one stream. Input is not used with either.
 	Interactive bool
@@ -119,7 +121,7 @@ var ErrClosed = errors.New("no job may start now")
 
 // Start runs spec. An error means that nothing has run.
 func (e *Engine) Start(spec Spec) (*Job, error) {
-	if len(spec.Argv) == 0 {
+	if len(spec.Argv) == 0 && len(spec.Stages) == 0 {
 		return nil, errors.New("starting a job: no command")
 	}
 	j, err := e.register(spec)
@@ -237,7 +239,11 @@ func (j *Job) begin(start func(sandbox.Policy, sandbox.Command) (process, error)
 	open = append(open, inR, outW, errW)
 	if err == nil {
 		c.Stdin, c.Stdout, c.Stderr = inR, outW, errW
-		j.process, err = start(j.Spec.Policy, c)
+		if len(j.Spec.Stages) > 0 {
+			j.process, err = startStages(j.Spec.Stages, j.Spec.Policy, c, start)
+		} else {
+			j.process, err = start(j.Spec.Policy, c)
+		}
 	}
 	if err != nil {
 		open = append(open, outR, errR, inW)
