@@ -63,6 +63,9 @@ type Decision struct {
 // the disk: the folders .git and .claude, and the harmless settings of a Git repository that the command itself makes.
 func (p Policy) Decide(op Op, path string) Decision { return p.index().decide(op, path) }
 
+// Decider gives Decide for many paths: it is made ready once.
+func (p Policy) Decider() func(op Op, path string) Decision { return p.index().decide }
+
 // index is a policy made ready for many decisions: each costs a look-up per path element, however many places there are.
 type index struct {
 	policy Policy
@@ -195,6 +198,9 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 	_, rule, ok := find(x.closed, folded)
 	if !ok && x.policy.machine.system() == "darwin" { // it has two names for one folder
 		_, rule, ok = find(x.closed, strings.TrimPrefix(folded, fold(dataVolume)))
+	}
+	if !ok {
+		rule, ok = p.closes(path)
 	}
 	if ok {
 		return Decision{Rule: rule}

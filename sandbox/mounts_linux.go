@@ -278,7 +278,11 @@ func (v *view) hold(path string, descriptor func(*os.File) int) (int, error) {
 // no cover (and gets none: mounting would leave an empty file on the host), nor what this user can't read anyway.
 func (v *view) hide(p Policy) error {
 	var hidden []string
-	for _, secret := range p.machine.secretPaths() {
+	secrets := p.machine.secretPaths()
+	if p.sensitive {
+		secrets = append(secrets, p.sensitiveFiles()...)
+	}
+	for _, secret := range secrets {
 		if _, err := os.Lstat(secret); err != nil {
 			continue // most don't exist
 		}
@@ -301,6 +305,39 @@ func (v *view) hide(p Policy) error {
 		hidden = append(hidden, real)
 	}
 	return nil
+}
+
+// Bounds of the search for sensitive names at the start of a command.
+const (
+	sensitiveEntries = 20_000
+	sensitiveCovers  = 24
+)
+
+// sensitiveFiles finds what CloseSensitive closes in the folders of the person that are open: what lies further up first.
+func (p Policy) sensitiveFiles() (found []string) {
+	folders := []string{p.machine.Workspace}
+	for _, place := range p.reads {
+		folders = append(folders, place.Path)
+	}
+	for entries := 0; len(folders) > 0 && entries < sensitiveEntries; folders = folders[1:] {
+		list, err := os.ReadDir(folders[0])
+		if err != nil {
+			continue // a command can't read it either, or it is a file
+		}
+		for _, e := range list {
+			entries++
+			path := filepath.Join(folders[0], e.Name())
+			switch _, closed := p.closes(path); {
+			case closed:
+				if found = append(found, path); len(found) == sensitiveCovers {
+					return found
+				}
+			case e.IsDir() && e.Name() != ".git" && e.Name() != "node_modules":
+				folders = append(folders, path)
+			}
+		}
+	}
+	return found
 }
 
 // openPlace opens a place's folder (for a File, the one that holds it) without following any link, and compares identities.

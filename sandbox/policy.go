@@ -51,6 +51,7 @@ type Policy struct {
 	writes      []Place
 	names       []string // protected names that were opened one by one
 	staging     bool     // AllowRepositories
+	sensitive   bool     // CloseSensitive
 	permissions Permission
 }
 

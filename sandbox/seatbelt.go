@@ -160,6 +160,9 @@ func (s *seatbelt) guarded() {
 	s.section("The folders on the way there, to be looked up only.")
 	s.rule("allow", []string{"file-read-metadata"}, s.ancestors()...)
 
+	if p.sensitive {
+		s.sensitive(places)
+	}
 	if p.profile == readOnly {
 		s.closed(nil)
 		return
@@ -180,6 +183,20 @@ func (s *seatbelt) guarded() {
 	}
 	s.closed(append(slices.Clone(p.writes), Place{Path: m.Temp}, Place{Path: m.Caches}))
 	s.network(own)
+}
+
+// sensitive closes the names that hold secrets, but for the system's own folders.
+func (s *seatbelt) sensitive(places []string) {
+	s.section("Names that hold secrets, wherever they lie.")
+	closed, open := sensitivePatterns()
+	for i, pattern := range closed {
+		closed[i] = regexFilter(pattern)
+	}
+	for i, pattern := range open {
+		open[i] = "(require-all (require-any " + strings.Join(places, " ") + ") " + regexFilter(pattern) + ")"
+	}
+	s.rule("deny", append(slices.Clone(readOps), writeOps...), closed...)
+	s.rule("allow", readOps, append(open, fixed("subpath", systemReads["darwin"]...)...)...)
 }
 
 // ancestors gives the folders above everything that may be read.

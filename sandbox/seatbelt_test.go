@@ -41,6 +41,7 @@ var macPolicies = []struct {
 	{"readonly", ReadOnly(mac).AllowWrite(at("/Users/anna/Handrail/site"))},
 	{"repositories", Guarded(mac).AllowRepositories().AllowNetwork()},
 	{"classic", Classic(mac)},
+	{"look", ReadOnly(mac).CloseSensitive().AllowRead(at("/Users/anna/Documents/taxes"))},
 }
 
 func parse(t testing.TB, p Policy) *sbpl.Profile {
@@ -141,6 +142,9 @@ var macPaths = []string{
 	"/private/var/folders/zz/T/handrail-1", "/private/var/folders/zz/T/handrail-1/x", "/private/var/folders/zz/T/handrail-1/.git/config", "/private/var/folders/zz/T/handrail-2/x",
 	"/Users/anna/Library/Caches/Handrail/1/npm/x", "/Users/anna/Library/Caches/other", "/Applications/Handrail.app/Contents/MacOS/handrail", "/dev/null", "/dev/zero", "/dev/disk0", "/dev/urandom",
 	"/Volumes/Disk/x", "/Users/bob/x",
+	"/Users/anna/Handrail/.env", "/Users/anna/Handrail/a/.Env.local", "/Users/anna/Handrail/.env.example", "/Users/anna/Handrail/.env.local.sample", "/Users/anna/Handrail/.env.example/x", "/Users/anna/.env.example",
+	"/Users/anna/Handrail/.environment", "/Users/anna/Handrail/x.env", "/Users/anna/Documents/taxes/ID_RSA", "/Users/anna/Documents/taxes/id_rsa.pub", "/Users/anna/Documents/taxes/keys.KDBX", "/Users/anna/Handrail/backup/.ssh/config",
+	"/Users/anna/Handrail/backup/.config/gh/hosts.yml", "/Users/anna/Handrail/backup/.config/other", "/Users/anna/Handrail/backup/Library/Keychains/x", "/Users/anna/Handrail/Login Data", "/System/Library/Preferences/x", "/usr/share/doc/secrets.json",
 }
 
 // The printed profile and Decide must agree, under both precedences. What Seatbelt can't say, or Decide doesn't, stands here.
