@@ -34,7 +34,7 @@ func (h *Host) room(s *client.Session) (tool.Room, error) {
 			return tool.Room{}, err
 		}
 		if s.Level == client.Look {
-			r.policy = sandbox.ReadOnly(r.policy.Machine()).CloseSensitive()
+			r.policy = r.policy.Reading().CloseSensitive()
 		}
 		h.rooms[s.ID] = r
 	}

@@ -54,6 +54,7 @@ type Decision struct {
 	Allowed bool
 	Rule    string // which rule decided, in words
 	Opens   string // what would open it: one of the Opens constants
+	Closed  bool   // it is a secret, or Handrail's own
 }
 
 // Decide says whether the policy allows op on path. It looks at nothing but the policy and the path, which is absolute and
@@ -203,7 +204,7 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 		rule, ok = p.closes(path)
 	}
 	if ok {
-		return Decision{Rule: rule}
+		return Decision{Rule: rule, Closed: true}
 	}
 	if within("/dev", path) || p.machine.system() == "linux" && within("/proc", path) {
 		return x.decideDevice(op, path)

@@ -245,3 +245,12 @@ func within(folder, path string) bool {
 	}
 	return strings.HasPrefix(path, folder) && (len(path) == len(folder) || path[len(folder)] == '/')
 }
+
+// Reading gives the policy of the profile readonly that reads what this one does.
+func (p Policy) Reading() Policy {
+	q := Policy{profile: readOnly, machine: p.machine, reads: slices.Concat(p.reads, p.writes), sensitive: p.sensitive}
+	if p.profile == nothing {
+		q.profile = nothing
+	}
+	return q
+}

@@ -207,7 +207,11 @@ func newWorld(t *testing.T, screen bool) *world {
 				return Room{}, err
 			}
 			r.Policy = sandbox.Guarded(sandbox.Machine{Home: w.home, State: state, Workspace: workspace, Temp: r.Temp, Executable: exe,
-				Path: []string{"/usr/bin", "/bin"}}).AllowRead(sandbox.Place{Path: r.Work, Device: workID.Device, Inode: workID.Inode})
+				Path: []string{"/usr/bin", "/bin"}})
+			if s.Level == client.Look {
+				r.Policy = sandbox.ReadOnly(r.Policy.Machine()).CloseSensitive()
+			}
+			r.Policy = r.Policy.AllowRead(sandbox.Place{Path: r.Work, Device: workID.Device, Inode: workID.Inode})
 			r.Env = []string{"HOME=" + w.home, "PATH=/usr/bin:/bin", "TMPDIR=" + r.Temp, "LANG=C.UTF-8"}
 			rooms[s.ID] = r
 			return r, nil

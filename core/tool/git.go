@@ -59,7 +59,7 @@ type GitFile struct {
 
 var gitTool = define[GitInput, GitOutput](Tool{
 	Name: "git", Title: "Git", Destructive: true,
-	Levels: []client.Level{client.Look, client.Ask, client.Trusted},
+	Levels: []client.Level{client.Ask, client.Trusted},
 	Enums:  map[string][]string{"action": git.Actions(), "mode": git.Modes()},
 	Description: "Work with a Git repository in the workspace or a granted folder, in the sandbox. Hooks, filters and other programs that a repository names are not run. " +
 		"Nothing is forced, and what was pushed is not rewritten. Changes need an edit grant on the folder (the person is asked).",

@@ -59,9 +59,17 @@ var listFilesTool = define[ListFilesInput, ListFilesOutput](Tool{
 			return answer{}, err
 		}
 		out := ListFilesOutput{Path: at.real, Total: total, Entries: []FileEntry{}}
+		decide := r.Policy.Decider()
 		var b strings.Builder
 		for _, l := range list {
-			if !r.Policy.Decide(sandbox.Read, filepath.Join(at.real, l.Name)).Allowed {
+			closed := !decide(sandbox.Read, filepath.Join(at.real, l.Name)).Allowed
+			if to := l.Target; to != "" {
+				if !filepath.IsAbs(to) {
+					to = filepath.Join(at.real, to)
+				}
+				closed = closed || decide(sandbox.Read, filepath.Clean(to)).Closed
+			}
+			if closed {
 				out.Closed++
 				continue
 			}

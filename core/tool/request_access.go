@@ -31,11 +31,35 @@ var reached = map[string]string{"network": "other computers", "loopback": "this 
 
 var requestAccessTool = define[RequestAccessInput, RequestAccessOutput](Tool{
 	Name: "request_access", Title: "Ask for a folder or the network", Idempotent: true,
-	Levels: []client.Level{client.Look, client.Ask, client.Trusted},
+	Levels: []client.Level{client.Ask, client.Trusted},
 	Enums:  map[string][]string{"level": {"look", "edit", "network", "loopback"}},
 	Description: "Ask the person to open a folder, or the network, for the rest of this session. Ask for what the task needs and no more. " +
 		"A folder of the workspace can be read already; edit lets commands and edits change it.",
-}, func(ctx context.Context, g *Gate, c *Call, in RequestAccessInput) (plan, error) {
+}, requestAccess)
+
+// RequestLookInput is what request_access takes at the level look.
+type RequestLookInput struct {
+	Folder string  `json:"folder" jsonschema:"the folder to open"`
+	Level  *string `json:"level,omitempty" jsonschema:"look: read it"`
+	Reason *string `json:"reason,omitempty" jsonschema:"what it is for, in one sentence; the person is shown it"`
+}
+
+var requestLookTool = define[RequestLookInput, RequestAccessOutput](Tool{
+	Name: "request_access", Title: "Ask to read a folder", Idempotent: true,
+	Levels: []client.Level{client.Look},
+	Enums:  map[string][]string{"level": {"look"}},
+	Description: "Ask the person, in a window on their screen, to let you read a folder outside the workspace for the rest of this session. " +
+		"Ask for the folder the task needs and no more.",
+}, func(ctx context.Context, g *Gate, c *Call, in RequestLookInput) (plan, error) {
+	level := value(in.Level, "look")
+	if level != "look" {
+		return plan{text: level + " " + in.Folder}, hint.New("denied", fmt.Sprintf("this client may only look, so %q stays as it is", in.Folder)).
+			Because("its access level is look").Then("ask the person to do this, or to give this client another level")
+	}
+	return requestAccess(ctx, g, c, RequestAccessInput{Folder: &in.Folder, Level: &level, Reason: in.Reason})
+})
+
+func requestAccess(ctx context.Context, g *Gate, c *Call, in RequestAccessInput) (plan, error) {
 	level := value(in.Level, "edit")
 	folder := value(in.Folder, "")
 	p := plan{text: strings.TrimSpace(level + " " + folder)}
@@ -76,4 +100,4 @@ var requestAccessTool = define[RequestAccessInput, RequestAccessOutput](Tool{
 		return answer{fmt.Sprintf("You may %s %s until this session ends.", verb, at.unit.Folder), out}, nil
 	}
 	return p, nil
-})
+}

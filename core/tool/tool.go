@@ -43,7 +43,8 @@ type Tool struct {
 
 // All lists every tool, in the order in which clients see them.
 func All() []Tool {
-	return []Tool{bashTool, bashBGTool, execTool, processTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, applyPatchTool, requestAccessTool}
+	return []Tool{bashTool, bashLookTool, bashBGTool, execTool, processTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, applyPatchTool, requestAccessTool,
+		requestLookTool}
 }
 
 // answer is what a call gives: a text for the model and the same as data.
@@ -263,6 +264,9 @@ func Register(s *mcp.Server, level client.Level, g *Gate) {
 func (g *Gate) serve(ctx context.Context, t Tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := g.newCall(ctx, t, req)
 	a, err := t.call(ctx, g, c, jsontext.Value(req.Params.Arguments))
+	if err == nil && slices.Contains(t.Levels, client.Look) && c.Session.Level == client.Look {
+		err = withhold(a)
+	}
 	if err != nil {
 		h := hint.Of(err)
 		if h.Cause != nil && hint.Code(h) != "bad_arguments" {
