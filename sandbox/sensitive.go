@@ -76,7 +76,7 @@ func (p Policy) closes(path string) (rule string, ok bool) {
 		return "", false
 	}
 	name, ok := Sensitive(path)
-	return "a name that holds secrets: " + name, ok
+	return "secrets are kept under such a name: " + name, ok
 }
 
 // sensitivePatterns are regular expressions for the paths that Sensitive names, and those for what it leaves out.
