@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,32 +133,6 @@ func (w *looking) ceiling() string {
 		return h.Folder
 	}
 	return w.dir
-}
-
-// seen are the files as the session sees them: a pattern must not tell what a folder holds that is closed to it.
-type seen struct {
-	command.Files
-	decide func(sandbox.Op, string) sandbox.Decision
-}
-
-func (s seen) Stat(path string) (command.File, error) {
-	f, err := s.Files.Stat(path)
-	if err == nil && !s.decide(sandbox.Read, f.Real).Allowed {
-		return command.File{}, &fs.PathError{Op: "stat", Path: path, Err: fs.ErrPermission}
-	}
-	return f, err
-}
-
-func (s seen) Names(folder string) ([]string, error) {
-	real, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return nil, err
-	}
-	if !s.decide(sandbox.Read, real).Allowed {
-		return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrPermission}
-	}
-	names, err := s.Files.Names(real)
-	return slices.DeleteFunc(names, func(n string) bool { return s.decide(sandbox.Read, filepath.Join(real, n)).Closed }), err
 }
 
 // mostAsked is how many folders one command may ask the person for.

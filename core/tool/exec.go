@@ -15,7 +15,6 @@ import (
 	"handrail/core/command"
 	"handrail/core/hint"
 	"handrail/core/job"
-	"handrail/sandbox"
 )
 
 // ExecInput is what exec takes. The names are OpenClaw's.
@@ -229,7 +228,7 @@ func (g *Gate) execDir(c *Call, path string) (dir workdir, failed string, err er
 // judge reads the script, refuses what may not run, and says whether the person is asked.
 func (x *execution) judge(g *Gate, r Room) error {
 	x.read = command.Analyse(x.in.Command, command.Context{Shell: command.ParseShell(filepath.Base(x.shell)), Dir: x.dir, Home: g.Home.Home,
-		Path: filepath.SplitList(variableOf(x.environment(r), "PATH")), Files: seen{command.System(), r.Policy}, Temp: []string{r.Temp}})
+		Path: filepath.SplitList(variableOf(x.environment(r), "PATH")), Files: seen{command.System(), r.Policy.Decider()}, Temp: []string{r.Temp}})
 	if name, ok := g.Own.Starts(x.read); ok {
 		return hint.New("denied", fmt.Sprintf("the command starts Handrail's own program %q", name)).Because("assistants don't control Handrail").
 			Then("ask the person to do what you need there")
@@ -295,27 +294,6 @@ func (x *execution) environment(r Room) []string {
 }
 
 func variableOf(env []string, name string) string { return Room{Env: env}.variable(name) }
-
-// seen is the disk as a policy lets a session see it.
-type seen struct {
-	command.Files
-	policy sandbox.Policy
-}
-
-func (s seen) Stat(path string) (command.File, error) {
-	f, err := s.Files.Stat(path)
-	if err == nil && !s.policy.Decide(sandbox.Read, f.Real).Allowed {
-		return command.File{}, errUnseen
-	}
-	return f, err
-}
-
-func (s seen) Names(folder string) ([]string, error) {
-	if !s.policy.Decide(sandbox.Read, folder).Allowed {
-		return nil, errUnseen
-	}
-	return s.Files.Names(folder)
-}
 
 // startExec starts a command that may run.
 func (g *Gate) startExec(ctx context.Context, c *Call, x *execution) (*job.Job, error) {

@@ -216,20 +216,34 @@ func (w *world) script(name, text string) {
 // The attack table: what must not start a command that the person was asked about.
 func TestAskedCommandAttacks(t *testing.T) {
 	const args = `{"command": "echo one", "ask": "always"}`
-	other := func(r approval.Request) approval.Request { r.Command = &approval.Command{Text: "x", Runs: "x"}; return r }
+	other := func(r approval.Request) approval.Request {
+		r.Command = &approval.Command{Text: "x", Runs: "x"}
+		return r
+	}
 	for _, c := range []struct {
 		name   string
 		answer func(approval.Request) approval.Decision
 	}{
 		{"refused", refuse},
 		{"the zero decision", func(approval.Request) approval.Decision { return approval.Decision{} }},
-		{"forged: allowed, bound to nothing", func(approval.Request) approval.Decision { return approval.Decision{Verdict: approval.Allowed, Surface: "dialog"} }},
+		{"forged: allowed, bound to nothing", func(approval.Request) approval.Decision {
+			return approval.Decision{Verdict: approval.Allowed, Surface: "dialog"}
+		}},
 		{"forged: allowed, by the model's words", func(approval.Request) approval.Decision { return approval.Refuse(approval.Allowed, "dialog", "yes") }},
 		{"an answer to another command", func(r approval.Request) approval.Decision { return approval.Allow(other(r), "dialog") }},
 		{"an answer to another session", func(r approval.Request) approval.Decision { r.Session = "B"; return approval.Allow(r, "dialog") }},
-		{"an answer to another client", func(r approval.Request) approval.Decision { r.Who.ID = "http:other"; return approval.Allow(r, "dialog") }},
-		{"an answer to another folder", func(r approval.Request) approval.Decision { r.FolderID = grant.ID{}; return approval.Allow(r, "dialog") }},
-		{"an answer to another kind", func(r approval.Request) approval.Decision { r.Kind = approval.Network; return approval.Allow(r, "dialog") }},
+		{"an answer to another client", func(r approval.Request) approval.Decision {
+			r.Who.ID = "http:other"
+			return approval.Allow(r, "dialog")
+		}},
+		{"an answer to another folder", func(r approval.Request) approval.Decision {
+			r.FolderID = grant.ID{}
+			return approval.Allow(r, "dialog")
+		}},
+		{"an answer to another kind", func(r approval.Request) approval.Decision {
+			r.Kind = approval.Network
+			return approval.Allow(r, "dialog")
+		}},
 		{"an answer with another environment", func(r approval.Request) approval.Decision {
 			q := *r.Command
 			q.Env = []string{"X=1"}

@@ -39,7 +39,7 @@ var requestAccessTool = define[RequestAccessInput, RequestAccessOutput](Tool{
 
 // RequestLookInput is what request_access takes at the level look.
 type RequestLookInput struct {
-	Folder string  `json:"folder" jsonschema:"the folder to open"`
+	Folder *string `json:"folder,omitempty" jsonschema:"the folder to open"`
 	Level  *string `json:"level,omitempty" jsonschema:"look: read it"`
 	Reason *string `json:"reason,omitempty" jsonschema:"what it is for, in one sentence; the person is shown it"`
 }
@@ -53,10 +53,14 @@ var requestLookTool = define[RequestLookInput, RequestAccessOutput](Tool{
 }, func(ctx context.Context, g *Gate, c *Call, in RequestLookInput) (plan, error) {
 	level := value(in.Level, "look")
 	if level != "look" {
-		return plan{text: level + " " + in.Folder}, hint.New("denied", fmt.Sprintf("this client may only look, so %q stays as it is", in.Folder)).
+		what := "this client may only look"
+		if in.Folder != nil {
+			what += fmt.Sprintf(", so %q stays as it is", *in.Folder)
+		}
+		return plan{text: strings.TrimSpace(level + " " + value(in.Folder, ""))}, hint.New("denied", what).
 			Because("its access level is look").Then("ask the person to do this, or to give this client another level")
 	}
-	return requestAccess(ctx, g, c, RequestAccessInput{Folder: &in.Folder, Level: &level, Reason: in.Reason})
+	return requestAccess(ctx, g, c, RequestAccessInput{Folder: in.Folder, Level: &level, Reason: in.Reason})
 })
 
 func requestAccess(ctx context.Context, g *Gate, c *Call, in RequestAccessInput) (plan, error) {
