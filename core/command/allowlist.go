@@ -416,7 +416,7 @@ func (a *Allowlist) part(p *Plan, s *Segment, bins SafeBins, payload bool, d *De
 		part.By, part.Entry = "entry", at
 		return part, "", false
 	}
-	if ok, _ := bins.Allows(s); ok {
+	if ok, _ := bins.allows(s, prog); ok {
 		part.By = "safe bin"
 		return part, "", false
 	}

@@ -167,7 +167,7 @@ func family(name string) string {
 	}
 	short := strings.TrimRight(name, "0123456789.")
 	short = strings.TrimSuffix(short, "-")
-	if short != "" && carriers[short] != nil {
+	if len(short) > 1 && carriers[short] != nil { // r2 is another program than R
 		return short
 	}
 	return name

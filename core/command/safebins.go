@@ -60,21 +60,21 @@ var safeOptions = func() map[string]*optionSet {
 
 var sealedOptions = parseOptions(sealed)
 
-// Allows reports whether a segment is a safe bin with words that its profile allows, and if not, why.
-func (b SafeBins) Allows(s *Segment) (ok bool, why string) {
+// allows reports whether a segment, which runs prog, is a safe bin with words that its profile allows, and if not, why.
+func (b SafeBins) allows(s *Segment, prog Program) (ok bool, why string) {
 	l := s.Command()
-	if l == nil || len(s.Redirects) > 0 || len(s.Assigns) > 0 || !l.Program.Found() {
+	if l == nil || len(s.Redirects) > 0 || len(s.Assigns) > 0 || !prog.Found() {
 		return false, "it is more than a program with its words"
 	}
-	name := l.Program.Name
+	name := prog.Name
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	switch {
 	case !slices.Contains(b.Names, base):
 		return false, base + " is not chosen"
 	case neverSafe[base] || carriers[family(canonical(base))] != nil && safeOptions[base] == nil:
 		return false, base + " can do more than filter"
-	case !folderOf(l.Program.Path, SystemFolders) && !folderOf(l.Program.Path, b.Folders):
-		return false, l.Program.Path + " is not in a trusted folder"
+	case !folderOf(prog.Path, SystemFolders) && !folderOf(prog.Path, b.Folders):
+		return false, prog.Path + " is not in a trusted folder"
 	}
 	profile, shipped := safeProfiles[base]
 	options := safeOptions[base]
