@@ -48,6 +48,11 @@ func (c *doctorCommand) Run() error {
 	} else {
 		say("keychain", nil, "it holds the activity log's key")
 	}
+	if line, err := policyLine(c.State, c.home); err != nil {
+		fmt.Printf("– policy: %v\n", err)
+	} else {
+		say("policy", nil, line)
+	}
 	if err := sandbox.Disclaims(); err != nil {
 		fmt.Printf("– profile classic: %v\n", err)
 	}

@@ -20,15 +20,16 @@ var version = "dev"
 
 // commands is the command line, read by kong. The zero Run is the app.
 type commands struct {
-	App     appCommand     `cmd:"" default:"withargs" hidden:"" help:"The app in the menu bar."`
-	Serve   serveCommand   `cmd:"" help:"Serve assistants without an app in the menu bar."`
-	Stdio   stdioCommand   `cmd:"" help:"Join an assistant that starts a command to the running app."`
-	Connect connectCommand `cmd:"" help:"Say how to connect an assistant, and make it a token."`
-	Doctor  doctorCommand  `cmd:"" help:"Look for what keeps Handrail from working here."`
-	Audit   auditCommand   `cmd:"" help:"Check the activity log."`
-	Demo    demoCommand    `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
-	Dialog  dialogCommand  `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`
-	Version kong.VersionFlag
+	App      appCommand      `cmd:"" default:"withargs" hidden:"" help:"The app in the menu bar."`
+	Serve    serveCommand    `cmd:"" help:"Serve assistants without an app in the menu bar."`
+	Stdio    stdioCommand    `cmd:"" help:"Join an assistant that starts a command to the running app."`
+	Connect  connectCommand  `cmd:"" help:"Say how to connect an assistant, and make it a token."`
+	Doctor   doctorCommand   `cmd:"" help:"Look for what keeps Handrail from working here."`
+	Audit    auditCommand    `cmd:"" help:"Check the activity log."`
+	Security securityCommand `cmd:"" help:"Look for risky settings."`
+	Demo     demoCommand     `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
+	Dialog   dialogCommand   `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`
+	Version  kong.VersionFlag
 }
 
 func main() {

@@ -153,6 +153,8 @@ func TestCommands(t *testing.T) {
 		{"doctor: the disk as the workspace", []string{"doctor", "--workspace", "/"}, true, "whole disk"},
 		{"audit of nothing", []string{"audit", "verify", "--state", c.state}, true, "no activity log"},
 		{"a level for stdio", []string{"connect", "claude", "--level", "look", "--state", c.state}, true, "--http"},
+		{"security audit", []string{"security", "audit", "--state", c.state}, false, "in the sandbox: full"},
+		{"doctor: the policy", []string{"doctor", "--state", c.state}, false, "policy: commands of exec in the sandbox: full"},
 		{"other address", []string{"serve", "--state", c.state, "--addr", "0.0.0.0:7437"}, true, "loopback"},
 		{"no port", []string{"serve", "--state", c.state, "--addr", "127.0.0.1"}, true, "--addr"},
 		{"unknown surface", []string{"serve", "--surface", "chat"}, true, "surface"},

@@ -39,7 +39,7 @@ type pending struct {
 	ctx      context.Context
 	done     chan struct{}
 	decision Decision
-	callers  int  // wait now
+	callers  int // wait now
 	calls    []caller
 	left     int  // stopped waiting and were told to come back for the answer
 	used     bool // the answer allowed, and a caller has it
