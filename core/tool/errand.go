@@ -96,15 +96,15 @@ func (g *Gate) document(c *Call, at *place) (string, error) {
 	if err := broker.CheckDocument(at.real, f); err != nil {
 		return "", err
 	}
-	if !g.openToCommands(at.real) {
+	r, err := g.room(c.Session)
+	if err != nil {
+		return "", err
+	}
+	if !g.openToCommands(r, at.real) {
 		return at.real, nil
 	}
 	if info.Size() > maxDocument {
 		return "", hint.New("too_large", fmt.Sprintf("%q is too large to be opened", at.given)).Then("tell the person where it is")
-	}
-	r, err := g.room(c.Session)
-	if err != nil {
-		return "", err
 	}
 	dir, err := os.MkdirTemp(r.Work, "opened-")
 	if err != nil {
@@ -128,8 +128,12 @@ func (g *Gate) document(c *Call, at *place) (string, error) {
 	return path, broker.CheckDocument(path, copied)
 }
 
-// openToCommands reports whether the commands of any session may change what lies at path.
-func (g *Gate) openToCommands(path string) bool {
+// openToCommands reports whether the commands of any session may change what lies at path. What is a session's own no other
+// session reads, so r's is enough.
+func (g *Gate) openToCommands(r Room, path string) bool {
+	if m := r.Policy.Machine(); grant.Within(m.Temp, path) || m.Caches != "" && grant.Within(m.Caches, path) {
+		return true
+	}
 	for _, held := range g.Grants.All() {
 		for _, h := range held {
 			if h.Right == grant.Edit && h.Contains(path) {
