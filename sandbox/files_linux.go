@@ -199,7 +199,8 @@ func (c *call) openSpot(dirfd uint64, path string, flags int, mode uint32) answe
 		return fail(unix.EPERM)
 	}
 	// Another session's sandbox may have renamed the folder since the decision: what counts is where the file is now.
-	if now, ok := realPath(fd); !ok || now != sp.path() && !c.index.decide(op, now).Allowed {
+	now, ok := realPath(fd)
+	if !ok || now != sp.path() && !c.index.decide(op, now).Allowed || op == Write && c.guardsGit(op, now) || op == Create && !c.stays(folder, sp.name, plain) {
 		if op == Create {
 			unix.Unlinkat(folder, sp.name, 0)
 		}
@@ -309,7 +310,34 @@ func (c *call) changeAt(op Op, dirfd, addr uint64, h how, do func(folder int, sp
 	if err != nil {
 		return result(err)
 	}
-	return result(do(folder, &sp))
+	err = do(folder, &sp)
+	if err == nil && op == Create && !c.stays(folder, sp.name, h) {
+		flags := 0
+		if h == ofFolder {
+			flags = unix.AT_REMOVEDIR
+		}
+		unix.Unlinkat(folder, sp.name, flags)
+		return fail(unix.EPERM)
+	}
+	return result(err)
+}
+
+// stays reports whether what was just made at a name in a folder on the host may stay there. Between the decision and the deed
+// another sandbox, whose supervisor is another, may have moved the folder or made it a Git folder. It looks again after its own
+// deed as well, so one of the two sees what the other did.
+func (c *call) stays(folder int, name string, h how) bool {
+	dir, ok := realPath(folder)
+	if !ok {
+		return false
+	}
+	path := join(dir, name)
+	if !c.index.decideHow(Create, path, h).Allowed {
+		return false
+	}
+	if c.notGit && isGitPart(fold(name)) && isGit(folder, "") {
+		return c.adopt(dir, folder)
+	}
+	return !c.guardsGit(Create, path)
 }
 
 func (c *call) mkdir(dirfd, addr uint64, mode uint32) answer {
@@ -432,7 +460,17 @@ func (c *call) link(oldDir, oldAddr, newDir, newAddr uint64, flags uint32) answe
 	if c.guardsGit(Write, real) {
 		return fail(unix.EPERM)
 	}
-	return result(unix.Linkat(unix.AT_FDCWD, procFD(file), folder, sp.name, unix.AT_SYMLINK_FOLLOW))
+	return c.linkTo(file, folder, &sp)
+}
+
+// linkTo gives an open file a name.
+func (c *call) linkTo(file, folder int, sp *spot) answer {
+	err := unix.Linkat(unix.AT_FDCWD, procFD(file), folder, sp.name, unix.AT_SYMLINK_FOLLOW)
+	if err == nil && !c.stays(folder, sp.name, plain) {
+		unix.Unlinkat(folder, sp.name, 0)
+		return fail(unix.EPERM)
+	}
+	return result(err)
 }
 
 // linkUnnamed gives a name to a file that openUnnamed made.
@@ -449,7 +487,7 @@ func (c *call) linkUnnamed(oldDir uint64, oldPath string, folder int, sp *spot) 
 		return result(err)
 	}
 	defer unix.Close(fd)
-	return result(unix.Linkat(unix.AT_FDCWD, procFD(fd), folder, sp.name, unix.AT_SYMLINK_FOLLOW))
+	return c.linkTo(fd, folder, sp)
 }
 
 func (c *call) rename(oldDir, oldAddr, newDir, newAddr uint64, flags uint) answer {
@@ -521,6 +559,15 @@ func (c *call) rename(oldDir, oldAddr, newDir, newAddr uint64, flags uint) answe
 		return result(err)
 	}
 	err = unix.Renameat2(oldFolder, from.withSlash(), newFolder, to.withSlash(), flags)
+	if err == nil && (!c.stays(newFolder, to.name, plain) || exchange && !c.stays(oldFolder, from.name, plain)) {
+		if !exchange {
+			flags = unix.RENAME_NOREPLACE
+		}
+		if unix.Renameat2(newFolder, to.name, oldFolder, from.name, flags) != nil {
+			unix.Unlinkat(newFolder, to.name, 0)
+		}
+		return fail(unix.EPERM)
+	}
 	if err == nil && to.exists && !exchange {
 		delete(c.made, idOf(&to.stat))
 	}

@@ -23,6 +23,9 @@ func isGit(folder int, assumed string) bool {
 	return true
 }
 
+// isGitPart reports a name, folded, by which Git knows its folders.
+func isGitPart(name string) bool { return name == "head" || name == "objects" || name == "refs" }
+
 // madeAs says what a folder is that the command made.
 type madeAs uint8
 
@@ -82,7 +85,7 @@ func (c *call) ownGit(op Op, sp *spot) bool {
 func (c *call) guardsGit(op Op, path string) bool {
 	i := strings.LastIndexByte(path, '/')
 	dir, name := path[:max(i, 1)], fold(path[i+1:]) // some folders take names in other letters for the same
-	parts := name == "head" || name == "objects" || name == "refs"
+	parts := isGitPart(name)
 	if c.policy.profile == classic || !parts && !protectedInGit[name] && !strings.HasSuffix(fold(dir), "/hooks") || strings.HasSuffix(fold(dir), ".git") && !parts {
 		return false
 	}
@@ -93,7 +96,11 @@ func (c *call) guardsGit(op Op, path string) bool {
 	defer unix.Close(folder)
 	switch {
 	case parts && op == Create:
-		return isGit(folder, name) && !isGit(folder, "") && !c.adopt(dir, folder)
+		if isGit(folder, "") {
+			return false
+		}
+		c.notGit = true
+		return isGit(folder, name) && !c.adopt(dir, folder)
 	case parts && op == Delete: // what is left would no longer look like a Git folder, and its config could be changed
 		return !strings.HasSuffix(fold(dir), ".git") && isGit(folder, "") && !c.isMade(folder)
 	case protectedInGit[name] && isGit(folder, ""):
@@ -116,7 +123,11 @@ func (c *call) adopt(dir string, view int) bool {
 		return true // its names are protected from its first moment
 	}
 	var st unix.Stat_t
-	if unix.Fstat(view, &st) != nil || c.made[idOf(&st)] == 0 {
+	if unix.Fstat(view, &st) != nil {
+		return false
+	}
+	id := idOf(&st)
+	if c.made[id] == 0 {
 		return false
 	}
 	folder, err := c.openHeld(dir)
@@ -124,6 +135,9 @@ func (c *call) adopt(dir string, view int) bool {
 		return false
 	}
 	defer unix.Close(folder)
+	if unix.Fstat(folder, &st) != nil || idOf(&st) != id { // another sandbox put another there
+		return false
+	}
 	if checkRepository(procFD(folder), false) != nil {
 		return false
 	}
@@ -133,7 +147,7 @@ func (c *call) adopt(dir string, view int) bool {
 	case err != nil, harmlessConfig(text) != nil, replaceConfig(folder, "config", text, mode) != nil:
 		return false
 	}
-	c.made[idOf(&st)] = max(c.made[idOf(&st)], madeBare)
+	c.made[id] = max(c.made[id], madeBare)
 	return true
 }
 

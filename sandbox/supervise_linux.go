@@ -21,8 +21,8 @@ import (
 // command have the same rights, so a process number that was reused between a call and its answer gains nothing.
 //
 // It answers on one thread, and is the only one in the sandbox that renames in granted folders, so what it decided on stays true
-// until it is done; another program of the person's, or another session's sandbox, may still come between, so a file that was
-// opened is looked at once more.
+// until it is done; another program of the person's, or another sandbox (of another session, or a second command of this one), may
+// still come between, so what was opened or made is looked at once more.
 type supervisor struct {
 	policy   Policy
 	index    *index
@@ -176,6 +176,8 @@ type call struct {
 	id   uint64
 	tid  int
 	args [6]uint64
+	// notGit says that a part of a Git folder was to be made in a folder that was none.
+	notGit bool
 }
 
 // serve answers calls, one after another, until the process ends or it can't any more. Most take microseconds; those that may wait get a goroutine.
@@ -190,7 +192,7 @@ func (s *supervisor) serve(listener int) error {
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
 		switch errno {
 		case 0:
-			c := &call{s, n.id, int(n.pid), n.data.args}
+			c := &call{supervisor: s, id: n.id, tid: int(n.pid), args: n.data.args}
 			s.forgetFolders()
 			delete(s.umasks.changing, c.tid)
 			if a := s.handle(c, int(n.data.call)); !a.sent {

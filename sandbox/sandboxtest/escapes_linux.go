@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,11 +43,13 @@ func outside(name string) string { return filepath.Join(os.Getenv("OUT"), name) 
 // notTried says that an escape could not even be tried; that is no denial and fails the test.
 func notTried(err error) error { return fmt.Errorf("not tried: %w", err) }
 
-// escapes are tried inside the sandbox. Each returns nil when it got out.
-var escapes = []struct {
+type attempt struct {
 	name string
 	do   func() error
-}{
+}
+
+// escapes are tried inside the sandbox. Each returns nil when it got out.
+var escapes = []attempt{
 	// Into the supervisor and other processes.
 	{"trace the supervisor", func() error { return unix.PtraceAttach(1) }},
 	{"trace a child", func() error { return raw(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(os.Getppid()), 0, 0) }},
@@ -541,7 +544,7 @@ func raceLink() error {
 
 // escape tries one and says what came of it; "" is that it got out.
 func escape(name string) (string, error) {
-	for _, e := range escapes {
+	for _, e := range slices.Concat(escapes, together) {
 		if e.name == name {
 			err := e.do()
 			if err == nil {

@@ -4,4 +4,6 @@ import "testing"
 
 func TestEscapes(t *testing.T) { Escapes(t) }
 
+func TestTogether(t *testing.T) { Together(t) }
+
 func TestChaos(t *testing.T) { Chaos(t) }
