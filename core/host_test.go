@@ -346,6 +346,41 @@ func TestWorkspaceApartFromWork(t *testing.T) {
 	}
 }
 
+// What a secret's link leads to is closed too, in the workspace as elsewhere; a link to a device closes none.
+func TestLinkedSecrets(t *testing.T) {
+	o := options(t)
+	dots := filepath.Join(o.Workspace, "dots")
+	for _, dir := range []string{o.Work, filepath.Join(dots, "ssh")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{".ssh": filepath.Join(dots, "ssh"), ".npmrc": filepath.Join(dots, "npmrc"), ".bash_history": os.DevNull, ".claude": o.Home} {
+		if err := os.WriteFile(filepath.Join(dots, "npmrc"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, filepath.Join(o.Home, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := newRoom(o, "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"dots/ssh": false, "dots/ssh/id_ed25519": false, "dots/npmrc": false, "dots": true, "dots/other": true} {
+		if got := r.policy.Decide(sandbox.Read, filepath.Join(o.Workspace, path)).Allowed; got != want {
+			t.Errorf("reading %s: %v", path, got)
+		}
+	}
+	if !r.policy.Decide(sandbox.Write, os.DevNull).Allowed {
+		t.Errorf("%s is closed", os.DevNull)
+	}
+	at := sandbox.Place{Path: dots, Device: 1, Inode: 1}
+	if d := r.policy.AllowWrite(at).Decide(sandbox.Delete, filepath.Join(dots, "ssh")); d.Allowed {
+		t.Error("a secret may be moved away")
+	}
+}
+
 // A tool that is installed and fails in the sandbox is named; one that works isn't.
 func TestTryTools(t *testing.T) {
 	o := options(t)

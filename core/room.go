@@ -71,8 +71,9 @@ func (o Options) searched() []string {
 
 // machine gives the facts that a session's policy is made of.
 func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
-	return sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Port: o.Port, Secrets: closed,
+	m := sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Port: o.Port, Secrets: closed,
 		Path: o.searched(), Executable: o.Executable, Developer: developer()}
+	return m.FollowSecrets()
 }
 
 func (r *room) remove() { os.RemoveAll(r.dir) }

@@ -1,6 +1,9 @@
 package sandbox
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // secretsInHome are never readable, relative to the home folder, on any system.
 var secretsInHome = []string{
@@ -53,6 +56,22 @@ var systemSecrets = map[string][]string{
 		"/private/etc/ssh/ssh_host_rsa_key", "/private/etc/ssh/ssh_host_dsa_key", "/private/etc/ssh/ssh_host_ecdsa_key", "/private/etc/ssh/ssh_host_ed25519_key",
 		"/private/var/db/dslocal", "/private/var/root", "/private/var/vm", "/Library/Keychains", "/Library/Application Support/com.apple.TCC",
 	},
+}
+
+// FollowSecrets returns a copy in which what a secret's link leads to is a secret too: ~/.ssh may be a link into a folder of
+// dotfiles, which a grant opens under its own name. It looks at the disk as it is now. A link to a device, or to a folder that
+// holds the person's, hides nothing and is left out.
+func (m Machine) FollowSecrets() Machine {
+	m.Secrets = slices.Clone(m.Secrets)
+	for _, s := range m.secretPaths() {
+		real, err := filepath.EvalSymlinks(s)
+		if err != nil || real == s || checkPath(real) != nil || covered([]string{"/dev", m.Temp, m.Caches}, real) ||
+			slices.ContainsFunc([]string{m.Home, m.Workspace, m.Temp, m.Caches}, func(own string) bool { return within(real, own) }) {
+			continue
+		}
+		m.Secrets = append(m.Secrets, real)
+	}
+	return m
 }
 
 // secretPaths lists the absolute paths that the policy never opens for reading, our own files first.
