@@ -59,6 +59,10 @@ escape: setup ## try to get out of the sandbox, a line for each kind of attack; 
 demo: build ## play the main job with no hands: a real client, real dialogs, real clicks
 	go run -tags $(TAGS) ./app/apptest/demo -programs build -pictures build/screens
 
+.PHONY: demo-look
+demo-look: programs ## play the access level look: a client that may only read tries what it may and what it may not
+	build/handrail demo --look
+
 .PHONY: bench
 bench: build ## measure, each figure beside its floor
 	go test -run '^$$' -bench . -benchtime 200x ./...

@@ -17,11 +17,13 @@ import (
 	"handrail/core/audit"
 )
 
-type demoCommand struct{}
+type demoCommand struct {
+	Look bool `help:"Play the level look instead: an assistant that may only read. Nobody is asked."`
+}
 
 // Run plays the main job: the app and a client of its own, in a scratch home folder. The questions are real; the person
 // answers them.
-func (demoCommand) Run() error {
+func (c demoCommand) Run() error {
 	// Not in /tmp, which commands have one of their own of.
 	base := "/var/tmp"
 	if _, err := os.Stat(base); err != nil {
@@ -43,6 +45,9 @@ func (demoCommand) Run() error {
 	d.workspace = filepath.Join(d.home, "Handrail")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
+	if c.Look {
+		return d.look(ctx)
+	}
 	return d.play(ctx)
 }
 
