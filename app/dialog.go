@@ -127,7 +127,7 @@ var _ approval.Asker = (*Dialog)(nil)
 func NewDialog(words Words) *Dialog {
 	return &Dialog{
 		words: words, start: startDialog,
-		shownWithin: 5 * time.Second, visibleFor: approval.VisibleFor, endsWithin: 2 * time.Second,
+		shownWithin: 5 * time.Second, visibleFor: approval.VisibleFor, endsWithin: 10 * time.Second,
 	}
 }
 
