@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"handrail/core/git"
 	"handrail/core/hint"
@@ -177,11 +178,14 @@ func readWhole(root *os.Root, name string) (text []byte, mode fs.FileMode, err e
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
 		return nil, 0, hint.New("broken_repository", "the repository's settings can't be read").Because("its config is missing, no plain file, or too long").Wrap(err)
 	}
-	f, err := root.Open(name)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a command may have put a pipe there since
 	if err != nil {
 		return nil, 0, notThere(name, err)
 	}
 	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+		return nil, 0, hint.New("changed", "the repository's settings changed meanwhile").Then("try again").Wrap(err)
+	}
 	text, err = io.ReadAll(io.LimitReader(f, maxSettings))
 	return text, info.Mode().Perm(), err
 }
