@@ -18,7 +18,7 @@ type BashBGInput struct {
 	Command *string `json:"command,omitempty" jsonschema:"for start: the script"`
 	Workdir *string `json:"workdir,omitempty" jsonschema:"for start: folder to run in; default: the workspace"`
 	JobID   *string `json:"job_id,omitempty" jsonschema:"for status and kill"`
-	Wait    *whole  `json:"wait,omitempty" jsonschema:"for status: seconds to wait for new output or the end, 0 to 30; default 0"`
+	Wait    *whole  `json:"wait,omitempty" jsonschema:"for status: seconds to wait for output that it hasn't shown yet or the end, 0 to 30; default 0"`
 }
 
 // BashBGOutput tells of one job or of all.
@@ -35,7 +35,7 @@ type JobStatus struct {
 	Signal     string `json:"signal,omitempty"`
 	Stopped    string `json:"stopped,omitempty" jsonschema:"why it was stopped, if it was"`
 	DurationMS int64  `json:"duration_ms"`
-	LogTail    string `json:"log_tail,omitempty" jsonschema:"the last 2000 characters of its output"`
+	LogTail    string `json:"log_tail,omitempty" jsonschema:"status and kill: the last 2000 characters of its output"`
 	LogFile    string `json:"log_file,omitempty" jsonschema:"where its whole output is"`
 	ChangesOutput
 }
@@ -53,7 +53,7 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 	p := plan{text: strings.TrimSpace(in.Action + " " + value(in.JobID, "") + value(in.Command, ""))}
 	switch in.Action {
 	case "start":
-		if value(in.Command, "") == "" {
+		if strings.TrimSpace(value(in.Command, "")) == "" {
 			return p, hint.New("bad_arguments", "start needs a command")
 		}
 		dir, err := g.workdir(c, value(in.Workdir, ""))
@@ -72,17 +72,23 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 		p.run = func(ctx context.Context) (answer, error) {
 			j, err := g.start(ctx, c, []string{shell, "-c", *in.Command}, *in.Command, dir.path, 0, true)
 			if err != nil {
-				return answer{}, g.withJobs(c, err)
+				return answer{}, g.withJobs(c, err, true)
 			}
 			j.Hand()
-			return g.jobs("started; look at it with action status", j), nil
+			return g.jobs(func(b *strings.Builder, _ *JobStatus, _ *job.Job) {
+				b.WriteString("[started; look at it with action status]\n")
+			}, j), nil
 		}
 	case "list":
-		p.run = func(context.Context) (answer, error) { return g.jobs("", g.Jobs.List(c.Session.ID)...), nil }
+		p.run = func(context.Context) (answer, error) { return g.jobs(nameCommand, g.Jobs.List(c.Session.ID)...), nil }
 	case "status", "kill":
-		j, ok := g.Jobs.Find(c.Session.ID, value(in.JobID, ""))
+		id := value(in.JobID, "")
+		if id == "" {
+			return p, g.withJobs(c, hint.New("bad_arguments", in.Action+" needs a job_id"), false)
+		}
+		j, ok := g.Jobs.Find(c.Session.ID, id)
 		if !ok {
-			return p, g.withJobs(c, hint.New("not_found", fmt.Sprintf("this session has no job %q", value(in.JobID, ""))))
+			return p, g.withJobs(c, hint.New("not_found", fmt.Sprintf("this session has no job %q", id)), false)
 		}
 		wait := value(in.Wait, 0)
 		if wait < 0 || wait > 30 {
@@ -92,21 +98,22 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 			p.run = func(context.Context) (answer, error) {
 				j.Stop(job.Killed)
 				<-j.Done()
-				return g.jobs("", j), nil
+				return g.jobs(g.showTail, j), nil
 			}
 			break
 		}
 		p.run = func(ctx context.Context) (answer, error) {
 			if wait > 0 {
-				defer c.keepAlive("Waiting for " + j.ID)()
-				select {
-				case <-j.Done():
-				case <-j.Output.Grown(j.Output.All().Total):
-				case <-time.After(time.Duration(wait) * time.Second):
-				case <-ctx.Done():
+				shown := int64(0)
+				g.mu.Lock()
+				if x := g.watched[j.ID]; x != nil {
+					shown = x.shown
 				}
+				g.mu.Unlock()
+				defer c.keepAlive("Waiting for " + j.ID)()
+				waitFor(ctx, time.Duration(wait)*time.Second, j.Done(), j.Output.Grown(shown))
 			}
-			return g.jobs("", j), nil
+			return g.jobs(g.showTail, j), nil
 		}
 	default:
 		return p, hint.New("bad_arguments", fmt.Sprintf("there is no action %q", in.Action)).Then("the actions are start, status, list and kill")
@@ -114,13 +121,15 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 	return p, nil
 })
 
-// withJobs adds to a refusal which jobs there are.
-func (g *Gate) withJobs(c *Call, err error) error {
+// withJobs adds to a refusal which jobs there are; with running, only those that run.
+func (g *Gate) withJobs(c *Call, err error, running bool) error {
 	var names []string
 	for _, j := range g.Jobs.List(c.Session.ID) {
 		state := "ended"
 		if j.Running() {
 			state = "running"
+		} else if running {
+			continue
 		}
 		names = append(names, fmt.Sprintf("%s (%s: %s)", j.ID, state, firstRunes(j.Spec.Text, 60)))
 	}
@@ -131,14 +140,31 @@ func (g *Gate) withJobs(c *Call, err error) error {
 	return h.Then(strings.TrimPrefix(h.Next+"; the jobs are: "+strings.Join(names, ", "), "; "))
 }
 
-func (g *Gate) jobs(note string, list ...*job.Job) answer {
+// nameCommand tells a job's command in a list, where its output would be too much.
+func nameCommand(b *strings.Builder, s *JobStatus, _ *job.Job) {
+	fmt.Fprintf(b, "  %s\n", short(s.Command))
+}
+
+// showTail tells the end of a job's output.
+func (g *Gate) showTail(b *strings.Builder, s *JobStatus, j *job.Job) {
+	text := j.Output.All()
+	g.mu.Lock()
+	if x := g.watched[j.ID]; x != nil { // its session may have ended meanwhile
+		x.shown = text.Total
+	}
+	g.mu.Unlock()
+	if s.LogTail = lastRunes(plainText(lastBytes(text, 8*tailRunes)).text, tailRunes); s.LogTail != "" {
+		b.WriteString(strings.TrimSuffix(s.LogTail, "\n") + "\n")
+	}
+}
+
+// jobs tells how jobs are doing, and of each what more says.
+func (g *Gate) jobs(more func(*strings.Builder, *JobStatus, *job.Job), list ...*job.Job) answer {
 	out := BashBGOutput{Jobs: []JobStatus{}}
 	var b strings.Builder
 	for _, j := range list {
-		text := j.Output.All()
 		file, _, _ := j.Output.File()
-		tail := lastRunes(plainText(lastBytes(text, 8*tailRunes)).text, tailRunes)
-		s := JobStatus{JobID: j.ID, Command: j.Spec.Text, Running: j.Running(), LogTail: tail, LogFile: file, DurationMS: time.Since(j.Started).Milliseconds()}
+		s := JobStatus{JobID: j.ID, Command: j.Spec.Text, Running: j.Running(), LogFile: file, DurationMS: time.Since(j.Started).Milliseconds()}
 		fmt.Fprintf(&b, "%s: ", j.ID)
 		if s.Running {
 			fmt.Fprintf(&b, "running for %.0f s", time.Since(j.Started).Seconds())
@@ -155,9 +181,7 @@ func (g *Gate) jobs(note string, list ...*job.Job) answer {
 			fmt.Fprintf(&b, "; log: %s", file)
 		}
 		b.WriteString("\n")
-		if tail != "" {
-			b.WriteString(strings.TrimSuffix(tail, "\n") + "\n")
-		}
+		more(&b, &s, j)
 		var changes string
 		s.ChangesOutput, changes = g.changesOf(j)
 		if changes != "" {
@@ -167,9 +191,6 @@ func (g *Gate) jobs(note string, list ...*job.Job) answer {
 	}
 	if len(list) == 0 {
 		b.WriteString("no jobs")
-	}
-	if note != "" {
-		fmt.Fprintf(&b, "[%s]", note)
 	}
 	return answer{strings.TrimSuffix(b.String(), "\n"), out}
 }

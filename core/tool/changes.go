@@ -51,6 +51,7 @@ type watched struct {
 	// told says that the call that started the job tells of it, or has; else the activity log gets a note.
 	told     bool
 	recorded bool
+	shown    int64 // bytes of its output when bash_bg showed it last
 	data     ChangesOutput
 	text     string
 	runs     []string // all of them
