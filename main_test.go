@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"handrail/core"
 	"handrail/sandbox"
 )
 
@@ -324,30 +324,62 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// The server ends at once on a signal, with the log whole; killed, it leaves no process behind.
+// The server ends at once on a signal, with the log whole; killed, it leaves no process behind, and the next one tells what had run.
 func TestEnds(t *testing.T) {
 	for _, sig := range []os.Signal{os.Interrupt, os.Kill} {
 		c := newComputer(t)
 		url, cmd := c.serving(t, "--surface", "none")
 		s := c.client(t, url)
 		marker := "handrail-marker-" + strconv.Itoa(os.Getpid())
-		started := make(chan error, 1)
-		go func() {
-			_, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "bash_bg", Arguments: map[string]any{"action": "start", "command": "exec -a " + marker + " sleep 600"}})
-			started <- err
-		}()
-		if err := <-started; err != nil {
-			t.Fatal(err)
+		bg := func(args map[string]any) {
+			t.Helper()
+			r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "bash_bg", Arguments: args})
+			if err != nil || r.IsError {
+				t.Fatalf("%v %+v", err, r)
+			}
 		}
-		waitFor(t, "the job to run", func() bool { return running(t, marker) })
+		// One in a session of its own, without a parent.
+		bg(map[string]any{"action": "start", "command": "(perl -MPOSIX -e 'setsid; exec {\"/bin/sleep\"} @ARGV' " + marker + " 601 &); exec -a " + marker + " sleep 600"})
+		bg(map[string]any{"action": "start", "command": "sleep 600"})
+		bg(map[string]any{"action": "kill", "job_id": "job-2"})
+		waitFor(t, "the jobs to run", func() bool { return running(t, marker) == 2 })
+		waitFor(t, "the end of a job to be recorded", func() bool { return strings.Contains(c.log(t), "job-2 has ended") })
 		cmd.Process.Signal(sig)
 		cmd.Wait()
-		waitFor(t, "the job to end with the server", func() bool { return !running(t, marker) })
+		waitFor(t, "the jobs to end with the server", func() bool { return running(t, marker) == 0 })
+		const told = "what ran then was cut short"
+		for range 2 { // it is told once
+			_, again := c.serving(t, "--surface", "none")
+			again.Process.Signal(os.Interrupt)
+			again.Wait()
+		}
+		want := 0
+		if sig == os.Kill {
+			want = 1
+		}
+		log := c.log(t)
+		if got := strings.Count(log, told); got != want || strings.Count(log, `"detail":"job-1 of bash_bg: start (perl`) != want {
+			t.Errorf("after %v it was told %d times:\n%s", sig, got, log)
+		}
+		if ended := strings.Contains(log, "job-1 has ended"); ended == (sig == os.Kill) {
+			t.Errorf("after %v the end of the job stands in the log: %v", sig, ended)
+		}
 		out, err := c.run(t, "audit", "verify", "--state", c.state)
 		if err != nil {
 			t.Errorf("after %v: %s", sig, out)
 		}
 	}
+}
+
+// log is the activity log.
+func (c computer) log(t *testing.T) string {
+	t.Helper()
+	file, _ := core.LogFiles(c.state)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func waitFor(t *testing.T, what string, done func() bool) {
@@ -360,12 +392,12 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// running says whether a process has the word in its arguments.
-func running(t *testing.T, word string) bool {
+// running counts the processes that have the word for their name.
+func running(t *testing.T, word string) int {
 	t.Helper()
 	out, err := exec.Command("ps", "-A", "-o", "args").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bytes.Contains(out, []byte(word))
+	return strings.Count("\n"+string(out), "\n"+word)
 }

@@ -11,6 +11,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,6 +80,8 @@ type Host struct {
 	server   *server.Server
 	undo     *edit.Undo
 	kept     *edit.Snapshots
+	// interrupted doesn't change after the start.
+	interrupted []audit.Record
 
 	mu      sync.Mutex
 	rooms   map[string]*room
@@ -165,6 +169,8 @@ func New(o Options) (*Host, error) {
 	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
 		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Paused: h.Paused, Log: o.Log,
 		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o)}
+	h.interrupted = h.audit.Unfinished()
+	h.interrupted = h.interrupted[:min(len(h.interrupted), mostInterrupted)]
 	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: Tokens(o.State), Log: o.Log,
 		Level: func(client.Identity) client.Level { return o.Level },
 		Tools: func(level client.Level) *mcp.Server {
@@ -178,12 +184,30 @@ func New(o Options) (*Host, error) {
 	if err := h.clearWork(); err != nil {
 		h.log.Warn("clearing what earlier sessions left", "error", err)
 	}
-	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: "started", Detail: "workspace " + o.Workspace}); err != nil {
+	if err := h.tellInterrupted(); err != nil {
+		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
+	}
+	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: audit.Started, Detail: "workspace " + o.Workspace}); err != nil {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
 	h.opts.path = sync.OnceValue(func() []string { return searchPath(loginPath(context.Background(), o.Shell, o.Home)) })
 	go h.canary()
 	return h, nil
+}
+
+// mostInterrupted bounds Status.Interrupted.
+const mostInterrupted = 50
+
+// tellInterrupted records what was cut short when Handrail ended without notice the last time.
+func (h *Host) tellInterrupted() error {
+	if len(h.interrupted) == 0 {
+		return nil
+	}
+	var what []string
+	for _, r := range h.interrupted {
+		what = append(what, strings.TrimSpace(cmp.Or(r.Job, "a call")+" of "+r.Tool+": "+r.Text))
+	}
+	return h.audit.Append(audit.Record{Kind: audit.Note, Text: "Handrail had ended without notice; what ran then was cut short", Outcome: "interrupted", Detail: strings.Join(what, "\n")})
 }
 
 // own names our executables, which stand in one folder, by their names and their files.
@@ -381,11 +405,14 @@ type Status struct {
 	// Sandbox says why no command can be run; empty when all is well.
 	Sandbox string
 	// Broken are installed tools that don't work in the sandbox here yet.
-	Broken   []string
-	Sessions []*client.Session
-	Running  []Running
-	Waiting  []approval.Request
-	Recent   []audit.Record // the last results, newest first
+	Broken []string
+	// Interrupted are the calls and jobs that were under way when Handrail ended without notice the last time (a crash, a power
+	// cut): their intents, or the results of calls that had left a job running; oldest first.
+	Interrupted []audit.Record
+	Sessions    []*client.Session
+	Running     []Running
+	Waiting     []approval.Request
+	Recent      []audit.Record // the last results, newest first
 	// RunsLater are files that were made or changed and that something else runs later, outside the sandbox: the last ones,
 	// newest first.
 	RunsLater []Later
@@ -411,7 +438,7 @@ const recent = 10
 // Status gives a snapshot.
 func (h *Host) Status() Status {
 	h.mu.Lock()
-	s := Status{Address: h.address, Workspace: h.opts.Workspace, Surface: h.opts.Surface, Paused: h.paused, Sandbox: h.sandbox, Broken: h.broken}
+	s := Status{Address: h.address, Workspace: h.opts.Workspace, Surface: h.opts.Surface, Paused: h.paused, Sandbox: h.sandbox, Broken: h.broken, Interrupted: h.interrupted}
 	h.mu.Unlock()
 	s.Sessions, s.Waiting = h.sessions.Live(), h.queue.Waiting()
 	for _, j := range h.jobs.List("") {

@@ -14,6 +14,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,6 +24,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -56,9 +58,14 @@ type Record struct {
 	Detail  string    `json:"detail,omitempty"`
 	// RunsLater are files that the call made or changed and that something else runs later, outside the sandbox.
 	RunsLater []string `json:"runs_later,omitempty"`
-	Prev      string   `json:"prev"`
-	MAC       string   `json:"mac,omitempty"`
+	// Job is what a call left running (in its result), or the job of that call that has ended (in a note).
+	Job  string `json:"job,omitempty"`
+	Prev string `json:"prev"`
+	MAC  string `json:"mac,omitempty"`
 }
+
+// Started is the text of the note with which the program begins. What earlier records left open, it doesn't do any more.
+const Started = "started"
 
 // MaxText is how many bytes of a text field are kept.
 const MaxText = 2000
@@ -74,6 +81,8 @@ type Log struct {
 	failed error
 	recent []Record
 	added  func(Record)
+	// unfinished is what the log left open when it was opened.
+	unfinished unfinished
 }
 
 // keepRecent is how many records are at hand without reading the file.
@@ -104,7 +113,7 @@ func Open(path, anchor string, key []byte, added func(Record)) (*Log, error) {
 	if added == nil {
 		added = func(Record) {}
 	}
-	l := &Log{key: key, file: file, anchor: mark, head: genesis, added: added}
+	l := &Log{key: key, file: file, anchor: mark, head: genesis, added: added, unfinished: unfinished{}}
 	if err := l.resume(); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("reading the activity log %q: %w", path, err)
@@ -137,6 +146,7 @@ func (l *Log) resume() error {
 		l.seq, l.head = r.Seq, r.MAC
 		anchored = anchored || sealed && r.Seq == count && r.MAC == last
 		l.remember(r)
+		l.unfinished.take(r)
 	})
 	if err != nil {
 		return err
@@ -223,6 +233,40 @@ func (l *Log) Recent(n int, kinds ...Kind) []Record {
 		found[i], found[j] = found[j], found[i]
 	}
 	return found
+}
+
+// Unfinished gives what the log left open when it was opened, oldest first: the intents of calls that have no result, and the
+// results of calls that left a job running whose end is not recorded. All of it was cut short when the program ended.
+func (l *Log) Unfinished() []Record {
+	var list []Record
+	for _, r := range l.unfinished {
+		if r.Kind != Note {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list
+}
+
+// unfinished holds by call what is open after the records taken so far. A note stands for a job that has ended before the result
+// of its call.
+type unfinished map[string]Record
+
+// maxUnfinished bounds it, whatever stands in the log.
+const maxUnfinished = 1000
+
+func (u unfinished) take(r Record) {
+	before, ok := u[r.Call]
+	switch {
+	case r.Kind == Note && r.Text == Started:
+		clear(u)
+	case r.Kind == Intent && len(u) < maxUnfinished, r.Kind == Note && r.Job != "" && ok && before.Kind == Intent:
+		u[r.Call] = r
+	case r.Kind == Result && r.Job != "" && ok && before.Kind == Intent:
+		u[r.Call] = r
+	case r.Kind == Result, r.Kind == Note && r.Job != "":
+		delete(u, r.Call)
+	}
 }
 
 // Keyed says whether the chain has a key.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -369,5 +370,65 @@ func TestSecretsNeverReachTheFile(t *testing.T) {
 	}
 	if info, _ := os.Stat(p.log); info.Mode().Perm() != 0o600 {
 		t.Errorf("the log's mode is %v", info.Mode())
+	}
+}
+
+// What a log leaves open is known when it is opened again.
+func TestUnfinished(t *testing.T) {
+	intent := func(call string) Record { return Record{Kind: Intent, Call: call, Tool: "bash"} }
+	result := func(call, job string) Record { return Record{Kind: Result, Call: call, Job: job} }
+	ended := func(call, job string) Record { return Record{Kind: Note, Call: call, Job: job} }
+	for _, c := range []struct {
+		name    string
+		records []Record
+		want    string // call and kind of each
+	}{
+		{"nothing", nil, ""},
+		{"all done", []Record{intent("a"), result("a", "")}, ""},
+		{"a call", []Record{intent("a"), intent("b"), result("a", "")}, "b intent"},
+		{"a refusal", []Record{result("a", "")}, ""},
+		{"a job", []Record{intent("a"), result("a", "job-1"), intent("b"), result("b", "")}, "a result"},
+		{"a job that ended", []Record{intent("a"), result("a", "job-1"), ended("a", "job-1")}, ""},
+		{"a job that ended before the result", []Record{intent("a"), ended("a", "job-1"), result("a", "job-1")}, ""},
+		{"a job that ended, no result", []Record{intent("a"), ended("a", "job-1")}, ""},
+		{"a job that started after its call had answered", []Record{intent("a"), result("a", ""), intent("a"), intent("b"), ended("b", "job-2")}, "a intent"},
+		{"in order", []Record{intent("z"), result("z", "job-1"), intent("a"), intent("m")}, "z result, a intent, m intent"},
+		{"other notes", []Record{intent("a"), {Kind: Note, Text: "paused"}, {Kind: Question, Call: "a"}, {Kind: Decision, Call: "a"}}, "a intent"},
+		{"an earlier run", []Record{intent("a"), intent("b"), result("b", "job-1"), {Kind: Note, Text: Started}, intent("c")}, "c intent"},
+	} {
+		for _, key := range [][]byte{nil, testKey} {
+			p := newPlace(t)
+			l, err := Open(p.log, p.anchor, key, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range c.records {
+				if err := l.Append(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := l.Unfinished(); len(got) != 0 {
+				t.Errorf("%s: a new log left %v open", c.name, got)
+			}
+			l.Close()
+			if l, err = Open(p.log, p.anchor, key, nil); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range l.Unfinished() {
+				got = append(got, r.Call+" "+string(r.Kind))
+			}
+			if got := strings.Join(got, ", "); got != c.want {
+				t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			}
+			l.Close()
+		}
+	}
+	u := unfinished{}
+	for i := range 3 * maxUnfinished {
+		u.take(intent(strconv.Itoa(i)))
+	}
+	if len(u) != maxUnfinished {
+		t.Errorf("%d are held", len(u))
 	}
 }

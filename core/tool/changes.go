@@ -48,7 +48,7 @@ type watched struct {
 	call   *Call
 	untold []string
 	ended  chan struct{} // closed when it is known what was changed
-	// told says that the call that started the job tells of it, or has; else the activity log gets a note.
+	// told says that the call that started the job tells of it, or has; else the activity log gets a note when it ends.
 	told     bool
 	recorded bool
 	shown    int64 // bytes of its output when bash_bg showed it last
@@ -101,17 +101,21 @@ func (g *Gate) changeable(session string, p sandbox.Policy) []edit.Place {
 	return places
 }
 
-// ended takes up what a job changed. If the call that started it has answered already, the activity log says what runs
-// later.
+// ended takes up what a job changed. If the call that started it has answered already, the activity log says that it has ended,
+// and what runs later.
 func (g *Gate) ended(x *watched, r edit.Report) {
 	x.data, x.text, x.runs = g.describe(r, x.untold)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer close(x.ended)
-	if x.told || len(x.runs) == 0 {
+	if x.told {
 		return
 	}
-	err := g.append(x.call, audit.Record{Kind: audit.Note, Call: x.call.ID, Tool: x.call.Tool.Name, Text: x.job.ID + " has ended", RunsLater: first(x.runs, mostChanged)})
+	how := fmt.Sprintf("exit code %d", x.job.Result().ExitCode)
+	if why := x.job.Result().Stopped; why != "" {
+		how += fmt.Sprintf(" (%s)", why)
+	}
+	err := g.append(x.call, audit.Record{Kind: audit.Note, Call: x.call.ID, Tool: x.call.Tool.Name, Text: x.job.ID + " has ended", Detail: how, Job: x.job.ID, RunsLater: first(x.runs, mostChanged)})
 	if err != nil {
 		g.Log.Error("the activity log failed", "error", err)
 	}
@@ -131,7 +135,7 @@ func (g *Gate) changesOf(j *job.Job) (data ChangesOutput, text string) {
 		select {
 		case <-x.ended:
 		default:
-			x.told = false
+			x.told, x.call.leftRunning = false, j.ID
 			return data, ""
 		}
 	}

@@ -524,6 +524,7 @@ func (w *world) close() {
 	}
 	w.sessions.EndAll()
 	w.gate.Jobs.Close(job.Stopped)
+	w.gate.Close()
 }
 
 // log is the activity log in short: kind, tool, outcome, what allowed it, and what it was about.
@@ -532,19 +533,23 @@ func (w *world) log() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var b strings.Builder
+	var all, ended strings.Builder
 	for line := range bytes.Lines(data) {
 		var r audit.Record
 		if err := json.Unmarshal(line, &r); err != nil {
 			w.t.Fatal(err)
 		}
-		fmt.Fprint(&b, w.plain(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %v %q %s", r.Kind, r.Tool, r.Outcome, r.Text, r.Paths, r.By, r.Detail)), " ")))
-		if len(r.RunsLater) > 0 {
-			fmt.Fprintf(&b, " runs later: %v", w.plain(fmt.Sprint(r.RunsLater)))
+		b := &all
+		if r.Kind == audit.Note && r.Job != "" { // in any order: jobs end when they will
+			b = &ended
 		}
-		fmt.Fprintln(&b)
+		fmt.Fprint(b, w.plain(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %v %q %s", r.Kind, r.Tool, r.Outcome, r.Text, r.Paths, r.By, r.Detail)), " ")))
+		if len(r.RunsLater) > 0 {
+			fmt.Fprintf(b, " runs later: %v", w.plain(fmt.Sprint(r.RunsLater)))
+		}
+		fmt.Fprintln(b)
 	}
-	return b.String()
+	return all.String() + strings.Join(slices.Sorted(strings.Lines(ended.String())), "")
 }
 
 var variable = []struct {

@@ -184,6 +184,9 @@ func (g *Gate) decided(ctx context.Context, a *askedCommand) (*job.Job, error) {
 	}
 	j, err := g.startExec(c.Session.Context(), c, a.runs)
 	if err != nil {
+		if told {
+			err = g.refused(c, plan{text: a.runs.in.Command}, err)
+		}
 		return nil, err
 	}
 	j.Hand()

@@ -94,6 +94,8 @@ type Call struct {
 	same [sha256.Size]byte
 	// runsLater are files that the call made or changed and that something else runs later, for the record of its result.
 	runsLater []string
+	// leftRunning is the job that a call left running, for the same record.
+	leftRunning string
 }
 
 func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *Call {
@@ -292,7 +294,9 @@ func (g *Gate) refused(c *Call, p plan, err error) error {
 }
 
 func (g *Gate) record(c *Call, kind audit.Kind, p plan, by, outcome, detail string) error {
-	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail, RunsLater: first(c.runsLater, mostChanged)}
+	g.mu.Lock()
+	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail, RunsLater: first(c.runsLater, mostChanged), Job: c.leftRunning}
+	g.mu.Unlock()
 	for _, e := range p.effects {
 		if e.place != nil {
 			r.Paths = append(r.Paths, e.place.real)
