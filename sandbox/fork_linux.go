@@ -24,6 +24,7 @@ type fork struct {
 	filter     unix.SockFprog
 	umask      int
 	terminal   bool
+	processes  uint64
 }
 
 // Steps of the child, for the error that tells which failed.
@@ -120,11 +121,16 @@ func (f *fork) clone(say int) (pid int, errno unix.Errno) {
 		all       = ^uint64(0)
 		none, old uint64
 		limit     unix.Rlimit
+		processes unix.Rlimit
 	)
 	const signalSize = 8
 	syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, 0, uintptr(unsafe.Pointer(&limit)), 0, 0)
 	// The Go runtime raised the soft limit for itself; programs that use select rely on a low one.
 	limit.Cur = min(limit.Max, 1024)
+	// Processes are counted for each user and user namespace (Linux 5.14), and each sandbox has its own. Root's aren't bounded.
+	syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, 0, uintptr(unsafe.Pointer(&processes)), 0, 0)
+	processes.Max = min(processes.Max, f.processes)
+	processes.Cur = min(processes.Cur, processes.Max)
 
 	// No signal handler of the runtime may run in the child. Running the command resets them.
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&old)), signalSize, 0, 0)
@@ -153,6 +159,9 @@ func (f *fork) clone(say int) (pid int, errno unix.Errno) {
 	}
 	step = stepLimit
 	if _, _, e = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); e != 0 {
+		goto failed
+	}
+	if _, _, e = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, uintptr(unsafe.Pointer(&processes)), 0, 0, 0); e != 0 {
 		goto failed
 	}
 	step = stepDir
@@ -187,11 +196,11 @@ failed:
 // newFork prepares everything that the child needs.
 func newFork(todo plan, ruleset, umask int) (*fork, error) {
 	const size = int(unsafe.Sizeof(unix.SockFilter{}))
-	if len(todo.Filter) == 0 || len(todo.Filter)%size != 0 || len(todo.Argv) == 0 {
-		return nil, errors.New("the plan has no filter or no program")
+	if len(todo.Filter) == 0 || len(todo.Filter)%size != 0 || len(todo.Argv) == 0 || todo.Processes < 1 {
+		return nil, errors.New("the plan has no filter, no program or no processes")
 	}
 	filter := unix.SockFprog{Len: uint16(len(todo.Filter) / size), Filter: (*unix.SockFilter)(unsafe.Pointer(&todo.Filter[0]))}
-	f := &fork{ruleset: ruleset, umask: umask, terminal: todo.Terminal, filter: filter}
+	f := &fork{ruleset: ruleset, umask: umask, terminal: todo.Terminal, processes: uint64(todo.Processes), filter: filter}
 	var err error
 	if f.argv0, err = unix.BytePtrFromString(todo.Argv[0]); err != nil {
 		return nil, &os.PathError{Op: "running", Path: todo.Argv[0], Err: err}

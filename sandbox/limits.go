@@ -22,6 +22,7 @@ func Limits(system string) []string {
 			"A file has the mode that the command gave it, but never the bit that runs it as its owner.",
 			"A program that catches signals without asking for restarts (SA_RESTART) may see a call that changes a file fail with EINTR.",
 			"Before Linux 6.12 a command with the network or loopback permission is kept from abstract unix sockets by Handrail alone, not by the kernel too.",
+			"With all it started a command has at most 4096 processes and threads at once, but as many as it can start if Handrail runs as root.",
 			"On file systems without inode numbers of their own (some network and FUSE file systems) changes in granted folders may fail.",
 		)
 	case "darwin":
@@ -33,6 +34,7 @@ func Limits(system string) []string {
 			"A process of the same user can read the arguments and environment of every other; no profile changes that.",
 			"Programs that run with another user's rights (ps, top, sudo) can't be started.",
 			"Programs with a Seatbelt sandbox of their own (Swift packages, browsers) must be told to leave it out.",
+			"How many processes a command starts is bounded with those of the person's other programs together: it can take three quarters of what the system allows them.",
 			"Hard links and clones of files are refused.",
 		)
 	}

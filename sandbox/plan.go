@@ -19,6 +19,8 @@ type plan struct {
 	Terminal bool
 	Held     []string `json:",omitempty"` // Linux: paths of the folders that fdHeld and the following are
 	Filter   []byte   `json:",omitempty"` // Linux: the program of the call filter
+	// Linux: how many processes and threads the command may have.
+	Processes int `json:",omitempty"`
 	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
 	Nested []string `json:",omitempty"`
 	// Linux: files in granted folders that the home folder's start-up files lead to.

@@ -18,7 +18,14 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File
 	// Terminal says that Stdin is a pseudo-terminal, which becomes the command's controlling terminal.
 	Terminal bool
+	// Processes is how many processes and threads the command may have at once, with all it started; 0 is MaxProcesses. Starting
+	// more fails with EAGAIN. Only Linux counts them for each command, and not if Handrail runs as root (see Limits); on macOS
+	// the number is not used.
+	Processes int
 }
+
+// MaxProcesses is the most that Command.Processes may say.
+const MaxProcesses = 4096
 
 func (c Command) check() error {
 	switch {
@@ -28,6 +35,8 @@ func (c Command) check() error {
 		return fmt.Errorf("command: program %q is not an absolute path", c.Argv[0])
 	case !filepath.IsAbs(c.Dir):
 		return fmt.Errorf("command: folder %q is not an absolute path", c.Dir)
+	case c.Processes < 0 || c.Processes > MaxProcesses:
+		return fmt.Errorf("command: %d processes: it must be 0 to %d", c.Processes, MaxProcesses)
 	case c.Terminal && c.Stdin == nil:
 		return errors.New("command: a terminal needs Stdin")
 	}

@@ -291,9 +291,28 @@ func become() error {
 			return fmt.Errorf("setting the command's terminal: %w", err)
 		}
 	}
+	if err := leaveProcesses(); err != nil {
+		return err
+	}
 	if err := os.Chdir(todo.Dir); err != nil {
 		return &os.PathError{Op: "running", Path: todo.Argv[0], Err: fmt.Errorf("its folder %s can't be entered", todo.Dir)}
 	}
 	report{Started: true}.send(os.NewFile(fdStatus, "status"))
 	return &os.PathError{Op: "running", Path: todo.Argv[0], Err: syscall.Exec(todo.Argv[0], todo.Argv, todo.Env)}
+}
+
+// leaveProcesses keeps a quarter of the processes that the user may have out of the command's reach, so that the person can still
+// start a program to end it. The system counts all of the user's processes together (setrlimit(2), RLIMIT_NPROC).
+func leaveProcesses() error {
+	var limit unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit)
+	if err == nil {
+		limit.Cur = limit.Cur / 4 * 3
+		limit.Max = limit.Cur
+		err = unix.Setrlimit(unix.RLIMIT_NPROC, &limit)
+	}
+	if err != nil {
+		return fmt.Errorf("bounding the command's processes: %w", err)
+	}
+	return nil
 }

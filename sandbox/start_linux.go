@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func start(p Policy, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	todo := plan{Policy: p.record(), Filter: filter, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Nested: nestedIn(p), Linked: startUpLinks(p)}
+	todo := plan{Policy: p.record(), Filter: filter, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Processes: cmp.Or(c.Processes, MaxProcesses), Nested: nestedIn(p), Linked: startUpLinks(p)}
 	for _, h := range v.held {
 		todo.Held = append(todo.Held, h.Path)
 	}

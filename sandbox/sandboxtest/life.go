@@ -165,6 +165,8 @@ func Life(t *testing.T) {
 			{"folder out of reach", b.Guarded(), func(c *sandbox.Command) { c.Dir = b.Outside }, false, nil},
 			{"folder that is a file", b.Guarded(), func(c *sandbox.Command) { c.Dir = "/etc/hosts" }, false, nil},
 			{"relative folder", b.Guarded(), func(c *sandbox.Command) { c.Dir = "work" }, false, nil},
+			{"too many processes", b.Guarded(), func(c *sandbox.Command) { c.Processes = sandbox.MaxProcesses + 1 }, false, nil},
+			{"fewer processes than none", b.Guarded(), func(c *sandbox.Command) { c.Processes = -1 }, false, nil},
 			{"nul", b.Guarded(), func(c *sandbox.Command) { c.Argv = append(c.Argv, "a\x00b") }, false, nil},
 			{"nul in the environment", b.Guarded(), func(c *sandbox.Command) { c.Env = []string{"A=\x00"} }, false, nil},
 			{"our own program is missing", sandbox.Guarded(b.with(func(m *sandbox.Machine) { m.Executable = b.Root + "/missing" })), nil, false, nil},

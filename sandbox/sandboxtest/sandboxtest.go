@@ -39,6 +39,8 @@ func Main(m *testing.M) {
 			os.Exit(chaos(os.Args[2:]))
 		case hostCommand:
 			os.Exit(host(os.Args[2:]))
+		case bombCommand:
+			os.Exit(bombHost())
 		}
 	}
 	code := m.Run()
