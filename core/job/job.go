@@ -106,6 +106,7 @@ type Engine struct {
 	OnEnd func(*Job)
 
 	testOnlyStart func(sandbox.Policy, sandbox.Command) (process, error)
+	testOnlyAwake func(why string) (release func()) // instead of keepAwake
 
 	mu     sync.Mutex
 	jobs   map[string]*Job
@@ -267,6 +268,11 @@ func (j *Job) PID() int { return j.process.PID() }
 
 // run waits for the end, enforces the time-out, and tells.
 func (j *Job) run(e *Engine) {
+	awake := keepAwake
+	if e.testOnlyAwake != nil {
+		awake = e.testOnlyAwake
+	}
+	defer awake("a command runs")()
 	exited := make(chan struct{})
 	var exit sandbox.Exit
 	var err error

@@ -337,3 +337,35 @@ func TestManyJobs(t *testing.T) {
 		t.Errorf("%d ended jobs are kept", len(left))
 	}
 }
+
+// The machine is kept awake for as long as a job runs.
+func TestKeepsAwake(t *testing.T) {
+	begun, ended := make(chan string, 1), make(chan struct{}, 1)
+	e := engine(forever)
+	e.testOnlyAwake = func(why string) func() {
+		begun <- why
+		return func() { ended <- struct{}{} }
+	}
+	j := must(e.Start(spec(t)))
+	if why := <-begun; why == "" {
+		t.Error("no reason was given")
+	}
+	select {
+	case <-ended:
+		t.Error("it ended before the job")
+	default:
+	}
+	j.Stop(Killed)
+	<-ended
+	wait(t, j)
+
+	e.testOnlyStart = func(sandbox.Policy, sandbox.Command) (process, error) { return nil, errors.New("no") }
+	if _, err := e.Start(spec(t)); err == nil {
+		t.Fatal("it started")
+	}
+	select {
+	case <-begun:
+		t.Error("what didn't start keeps the machine awake")
+	default:
+	}
+}
