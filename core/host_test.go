@@ -195,6 +195,38 @@ func TestRevokeAll(t *testing.T) {
 	}
 }
 
+// What was under way when the last run ended without notice is told once.
+func TestInterrupted(t *testing.T) {
+	o := options(t)
+	log, anchor := LogFiles(o.State)
+	before, err := audit.Open(log, anchor, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []audit.Record{
+		{Kind: audit.Intent, Call: "a", Tool: "bash_bg", Text: "start make"}, {Kind: audit.Result, Call: "a", Tool: "bash_bg", Text: "start make", Job: "job-1"},
+		{Kind: audit.Intent, Call: "b", Tool: "edit"}, {Kind: audit.Intent, Call: "c", Tool: "bash"}, {Kind: audit.Result, Call: "c", Tool: "bash"},
+	} {
+		if err := before.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before.Close()
+	h := newHost(t, o)
+	if got := h.Status().Interrupted; len(got) != 2 || got[0].Job != "job-1" || got[1].Tool != "edit" {
+		t.Errorf("%+v", got)
+	}
+	const want = "job-1 of bash_bg: start make\na call of edit:"
+	notes := h.audit.Recent(2, audit.Note)
+	if len(notes) != 2 || notes[0].Outcome != "interrupted" || notes[0].Detail != want || notes[1].Text != audit.Started {
+		t.Errorf("%+v", notes)
+	}
+	h.Close()
+	if got := newHost(t, o).Status().Interrupted; len(got) != 0 {
+		t.Errorf("told again: %+v", got)
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
