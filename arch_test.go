@@ -32,6 +32,7 @@ var rules = []struct {
 	{"handrail/core/broker", []string{"handrail/core/approval", "handrail/core/grant", "handrail/core/job", "handrail/sandbox/...", "github.com/modelcontextprotocol/..."}, true, "an errand is told that it may be run"},
 	{"handrail/core/job", []string{"handrail/core/approval", "handrail/core/tool", "handrail/core/grant", "github.com/modelcontextprotocol/..."}, true, "a job is told its policy"},
 	{"handrail/core/audit", []string{"handrail/..."}, true, "a leaf"},
+	{"handrail/core/credential", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/hint", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/server", []string{"handrail/core/job", "handrail/core/grant", "handrail/core/edit", "handrail/sandbox/..."}, false, "the endpoint carries calls and judges none"},
 	{"handrail/sandbox/...", []string{"handrail/core/...", "handrail/app/...", "handrail/assets", "fyne.io/...", "github.com/modelcontextprotocol/..."}, true, "the sandbox knows nothing of clients and tools"},

@@ -206,7 +206,7 @@ func with(change func(*Machine)) Machine {
 
 // The launcher decides with the policy it was sent.
 func TestRecord(t *testing.T) {
-	p := Guarded(linux).AllowRead(at("/a")).AllowWrite(at("/b"), Place{Path: "/c", Device: 1, Inode: 1, File: true}).AllowProtected("/b/.vscode").AllowNetwork().CloseSensitive()
+	p := Guarded(linux).AllowRead(at("/a")).AllowWrite(at("/b"), Place{Path: "/c", Device: 1, Inode: 1, File: true}).AllowProtected("/b/.vscode").AllowNetwork().CloseSensitive().AllowSpotlight()
 	text, err := json.Marshal(plan{Policy: p.record()})
 	if err != nil {
 		t.Fatal(err)

@@ -36,15 +36,16 @@ type record struct {
 	Names       []string   `json:",omitempty"`
 	Staging     bool       `json:",omitempty"`
 	Sensitive   bool       `json:",omitempty"`
+	Spotlight   bool       `json:",omitempty"`
 	Permissions Permission `json:",omitempty"`
 }
 
 func (p Policy) record() record {
-	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.staging, p.sensitive, p.permissions}
+	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.staging, p.sensitive, p.spotlight, p.permissions}
 }
 
 func (r record) policy() Policy {
-	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Staging, r.Sensitive, r.Permissions}
+	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Staging, r.Sensitive, r.Spotlight, r.Permissions}
 }
 
 // report is one line of what the launcher says to the host.

@@ -52,6 +52,7 @@ type Policy struct {
 	names       []string // protected names that were opened one by one
 	staging     bool     // AllowRepositories
 	sensitive   bool     // CloseSensitive
+	spotlight   bool     // AllowSpotlight
 	permissions Permission
 }
 
@@ -248,9 +249,17 @@ func within(folder, path string) bool {
 
 // Reading gives the policy of the profile readonly that reads what this one does.
 func (p Policy) Reading() Policy {
-	q := Policy{profile: readOnly, machine: p.machine, reads: slices.Concat(p.reads, p.writes), sensitive: p.sensitive}
+	q := Policy{profile: readOnly, machine: p.machine, reads: slices.Concat(p.reads, p.writes), sensitive: p.sensitive, spotlight: p.spotlight}
 	if p.profile == nothing {
 		q.profile = nothing
 	}
 	return q
+}
+
+// AllowSpotlight returns a policy that may ask macOS's index of files, also under ReadOnly. The index knows names and words of
+// files that the policy doesn't open, so only a command whose words are known, and that searches in folders that are open,
+// should have it. It matters on macOS only.
+func (p Policy) AllowSpotlight() Policy {
+	p.spotlight = p.profile != nothing
+	return p
 }

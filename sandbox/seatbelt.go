@@ -160,6 +160,10 @@ func (s *seatbelt) guarded() {
 	s.section("The folders on the way there, to be looked up only.")
 	s.rule("allow", []string{"file-read-metadata"}, s.ancestors()...)
 
+	if p.spotlight {
+		s.section("The index of files.")
+		s.line(`(allow mach-lookup (global-name "com.apple.metadata.mds"))`)
+	}
 	if p.sensitive {
 		s.sensitive(places)
 	}

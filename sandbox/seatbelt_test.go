@@ -41,7 +41,7 @@ var macPolicies = []struct {
 	{"readonly", ReadOnly(mac).AllowWrite(at("/Users/anna/Handrail/site"))},
 	{"repositories", Guarded(mac).AllowRepositories().AllowNetwork()},
 	{"classic", Classic(mac)},
-	{"look", ReadOnly(mac).CloseSensitive().AllowRead(at("/Users/anna/Documents/taxes"))},
+	{"look", ReadOnly(mac).CloseSensitive().AllowSpotlight().AllowRead(at("/Users/anna/Documents/taxes"))},
 }
 
 func parse(t testing.TB, p Policy) *sbpl.Profile {

@@ -71,9 +71,12 @@ var bashLookTool = define[BashLookInput, BashLookOutput](Tool{
 		return p, err
 	}
 	p.effects = dir.effects
-	w, err := g.look(c, in.Command, dir.path)
+	w, err := g.look(c, in.Command, value(in.Query, ""), dir.path)
 	if err != nil {
 		return p, err
+	}
+	if len(w.notes) > 0 { // the activity log says what ran
+		p.text += "\nran: " + w.script
 	}
 	effects, err := w.operands()
 	p.done = func() { closeAll(effects) }
@@ -91,7 +94,8 @@ var bashLookTool = define[BashLookInput, BashLookOutput](Tool{
 type looking struct {
 	gate    *Gate
 	call    *Call
-	script  string
+	script  string   // as it runs
+	notes   []string // how it differs from the one given
 	dir     string
 	room    Room
 	verdict command.Verdict
@@ -100,14 +104,15 @@ type looking struct {
 	repo *git.Repository
 }
 
-// look reads a script and refuses it unless it only reads.
-func (g *Gate) look(c *Call, script, dir string) (*looking, error) {
+// look reads a script, puts it right by the question if there is one, and refuses it unless it only reads.
+func (g *Gate) look(c *Call, script, query, dir string) (*looking, error) {
 	r, err := g.room(c.Session)
 	if err != nil {
 		return nil, err
 	}
-	w := &looking{gate: g, call: c, script: script, dir: dir, room: r, decide: r.Policy.Decider()}
-	w.verdict = w.judge(script)
+	w := &looking{gate: g, call: c, dir: dir, room: r, decide: r.Policy.Decider()}
+	w.script, w.notes = command.Normalise(w.read(script), query)
+	w.verdict = command.ReadOnly(w.read(w.script), command.LookRules())
 	if !w.verdict.Allowed {
 		return nil, hint.New("not_read_only", "this command may not run here").Because(w.verdict.Reason).Then(w.verdict.Instead)
 	}
@@ -119,9 +124,9 @@ func (g *Gate) look(c *Call, script, dir string) (*looking, error) {
 	return w, nil
 }
 
-func (w *looking) judge(script string) command.Verdict {
-	return command.ReadOnly(command.Analyse(script, command.Context{Shell: command.Bash, Dir: w.dir, Home: w.gate.Home.Home,
-		Path: filepath.SplitList(w.room.variable("PATH")), Files: seen{command.System(), w.decide}}), command.LookRules())
+func (w *looking) read(script string) command.Plan {
+	return command.Analyse(script, command.Context{Shell: command.Bash, Dir: w.dir, Home: w.gate.Home.Home,
+		Path: filepath.SplitList(w.room.variable("PATH")), Files: seen{command.System(), w.decide}})
 }
 
 // ceiling is the highest folder in which git looks for a repository.
@@ -195,10 +200,15 @@ func (w *looking) run(ctx context.Context, timeout time.Duration) (answer, error
 	}
 	w.room, w.decide = r, r.Policy.Decider()
 	spec := job.Spec{Session: w.call.Session.ID, Tool: w.call.Tool.Name, Text: w.script, Dir: w.dir, Policy: r.Policy, Timeout: max(time.Second, min(timeout, w.call.left()))}
-	for _, s := range w.verdict.Stages {
+	for i := range w.verdict.Stages {
+		s := &w.verdict.Stages[i]
+		if filepath.Base(s.Argv[0]) == "mdfind" {
+			spec.Policy = spec.Policy.AllowSpotlight()
+			w.only(s)
+		}
 		env := append(slices.Clone(r.Env), "PWD="+w.dir)
 		if filepath.Base(s.Argv[0]) == "git" {
-			if env, err = w.gitEnvironment(ctx, s, env); err != nil {
+			if env, err = w.gitEnvironment(ctx, *s, env); err != nil {
 				return answer{}, err
 			}
 		}
@@ -221,6 +231,19 @@ func (w *looking) run(ctx context.Context, timeout time.Duration) (answer, error
 		<-j.Done()
 	}
 	return w.report(j)
+}
+
+// only binds a search of the index to the folders that are open, unless it names one: what it finds elsewhere would tell of
+// files that the session may not read.
+func (w *looking) only(s *command.Stage) {
+	if slices.Contains(s.Argv, "-onlyin") {
+		return
+	}
+	in := []string{"-onlyin", w.gate.Workspace}
+	for _, h := range w.gate.Grants.List(w.call.Session.ID) {
+		in = append(in, "-onlyin", h.Folder)
+	}
+	s.Argv = slices.Insert(slices.Clone(s.Argv), 1, in...)
 }
 
 // gitEnvironment is what git finds: its own settings switched off where they could start a program, and no way up out of
@@ -260,7 +283,12 @@ func (w *looking) gitEnvironment(ctx context.Context, s command.Stage, env []str
 func (w *looking) report(j *job.Job) (answer, error) {
 	end := j.Result()
 	filter := newNameFilter(w.verdict, w.dir, w.decide)
-	data := BashLookOutput{ExitCode: end.ExitCode, Signal: end.Signal, DurationMS: end.Duration.Milliseconds(), TimedOut: end.Stopped == job.TimedOut, Stopped: string(end.Stopped)}
+	var b strings.Builder
+	data := BashLookOutput{ExitCode: end.ExitCode, Signal: end.Signal, DurationMS: end.Duration.Milliseconds(), TimedOut: end.Stopped == job.TimedOut, Stopped: string(end.Stopped), Adjusted: w.notes}
+	if len(w.notes) > 0 {
+		data.Ran = w.script
+		fmt.Fprintf(&b, "[%s; ran: %s]\n", strings.Join(w.notes, "; "), w.script)
+	}
 	out, errs := j.Output.Stream(job.Stdout), j.Output.Stream(job.Stderr)
 	var whole string
 	rotated := false
@@ -293,7 +321,6 @@ func (w *looking) report(j *job.Job) (answer, error) {
 	if err := withhold(answer{text: whole}); err != nil {
 		return answer{}, err
 	}
-	var b strings.Builder
 	if text := brief(whole); text != whole {
 		data.Truncated = true
 		data.Stdout, data.Stderr = brief(data.Stdout), brief(data.Stderr)
