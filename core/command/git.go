@@ -146,8 +146,9 @@ func gits(j *judge, s *Segment, args []Word) {
 			unsure = unsure || w.Doubt&open != 0 && w.Splits
 		}
 	}
+	var a arguments
 	if o, ok := gitOptions[g.sub]; ok {
-		a := o.parse(g.args, false)
+		a = o.parse(g.args, false)
 		operands, has = a.operands, a.has
 		if j.parsed(&a, true); a.bad != "" {
 			has = func(...string) bool { return false }
@@ -159,6 +160,9 @@ func gits(j *judge, s *Segment, args []Word) {
 			return
 		}
 		j.removes(s, list, why)
+	}
+	if branch, ok := a.valueOf("-B", "-C", "--force-create"); ok && (g.sub == "checkout" || g.sub == "switch") { // as branch -f
+		j.add(Overwrites, Target{Text: branch.Text, Why: "git " + g.sub + " -B"}, true)
 	}
 	switch {
 	case g.sub == "rm":

@@ -39,6 +39,8 @@ type carrier struct {
 	apart bool
 	// verbs are first operands after which comes code.
 	verbs []string
+	// rest says that operands after the first are code.
+	rest bool
 	// plus says that +COMMAND is code.
 	plus bool
 }
@@ -109,7 +111,8 @@ var carriers = func() map[string]*carrier {
 		-z --null-data -a -b --binary --posix --debug --sandbox --follow-symlinks --help --version`, func(c *carrier) {
 		c.program, c.code, c.files, c.loads = true, fields("-e --expression"), fields("-f --file"), fields("-f --file")
 	})
-	vim := carries(`-c=CODE --cmd=CODE -S=FILE -s=FILE -u=FILE -U=FILE -i=FILE -w=FILE -W=FILE -e -E -R -n -N -b -d -g -m -M -o -O -p -v -y -Z --noplugin --clean --headless -V[=N] -T=TERM -t=TAG -q[=FILE] --not-a-term`, func(c *carrier) {
+	// -s takes a file, but none after -e, where what follows it may be -c.
+	vim := carries(`-c=CODE --cmd=CODE -S=FILE -s -u=FILE -U=FILE -i=FILE -w=FILE -W=FILE -e -E -R -n -N -b -d -g -m -M -o -O -p -v -y -Z --noplugin --clean --headless -V[=N] -T=TERM -t=TAG -q[=FILE] --not-a-term`, func(c *carrier) {
 		c.code, c.loads, c.plus = fields("-c --cmd"), fields("-S -s -u -U"), true
 	})
 	emacs := carries(`--eval=CODE --execute=CODE -f=FUNCTION --funcall=FUNCTION -l=FILE --load=FILE --batch --script=FILE -Q -q --no-init-file`, func(c *carrier) {
@@ -142,7 +145,9 @@ var carriers = func() map[string]*carrier {
 		c.runs, c.settings = fields("--use-askpass"), fields("-e --execute --config")
 	})
 	curl := carries(`-K=FILE --config=FILE`, func(c *carrier) { c.settings = fields("-K --config") })
-	sqlite := carries(``, func(c *carrier) { c.words = "-cmd --cmd -init --init" })
+	sqlite := carries(``, func(c *carrier) {
+		c.words, c.rest = "-cmd --cmd -init --init", true // .shell, and edit() in SQL
+	})
 	psql := carries(`-c=CODE --command=CODE -f=FILE --file=FILE`, func(c *carrier) { c.code, c.loads = fields("-c --command"), fields("-f --file") })
 	mysql := carries(`-e=CODE --execute=CODE`, func(c *carrier) { c.code = fields("-e --execute") })
 	pwsh := carrier{words: "-command -c -encodedcommand -e -ec -commandwithargs -cwa"}
@@ -260,6 +265,9 @@ func (s *scriptReader) code(l *Layer, name string) {
 				add("+", w, Code)
 			}
 		}
+	}
+	if c.rest && len(a.operands) > 1 {
+		add("command", a.operands[len(a.operands)-1], Code)
 	}
 	if family(name) == "make" || name == "gmake" || name == "bmake" {
 		l.Doubts |= ReadsScript

@@ -39,7 +39,13 @@ func readMessage(text []byte) (message, *jsonrpc.Error) {
 		return m, bad
 	}
 	if err != nil {
-		return message{}, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "not a JSON message: " + err.Error()}
+		bad := &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "not a JSON message: " + err.Error()}
+		// A call in which only a string is no Unicode text can be told from others: unanswered, its client would wait.
+		if m, _, worse := scan(text, false, jsontext.AllowInvalidUTF8(true)); worse == nil && m.isCall() {
+			bad.Message += "; the call was not made: send it again without half characters (one surrogate of a pair) and bytes that are no UTF-8"
+			return m, bad
+		}
+		return message{}, bad
 	}
 	switch {
 	case version != "2.0":
@@ -61,8 +67,8 @@ func glance(text []byte) message {
 }
 
 // scan walks the top level of one JSON object. An early end stops as soon as the kind and the id are known.
-func scan(text []byte, early bool) (m message, version string, err error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(text))
+func scan(text []byte, early bool, o ...jsontext.Options) (m message, version string, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), o...)
 	begin, err := d.ReadToken()
 	if err != nil {
 		return m, "", plain(err)
@@ -88,8 +94,12 @@ func scan(text []byte, early bool) (m message, version string, err error) {
 					bad = invalid("the id must be a string or an integer up to 2^53")
 					break
 				}
-				m.id = value.Clone()
-				m.id.Canonicalize() // so that the answer's is spelt alike; it was read, so it can be
+				id := value.Clone()
+				if id.Canonicalize() != nil { // so that the answer's is spelt alike
+					bad = invalid("the id must be Unicode text")
+					break
+				}
+				m.id = id
 			case "jsonrpc":
 				version = stringOf(value)
 			case "method":

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"handrail/core/client"
+	"handrail/core/command"
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/hint"
@@ -89,6 +90,16 @@ var applyPatchTool = define[ApplyPatchInput, ApplyPatchOutput](Tool{
 	}
 	return p, nil
 })
+
+// noPatch refuses a script that is a patch, or only hands one to apply_patch as if it were a program: a shell would run
+// the name that *** stands for, or find no such program.
+func noPatch(script string) error {
+	if _, _, ok := command.PatchIn(script); !ok && !strings.HasPrefix(strings.TrimSpace(script), "*** Begin Patch") {
+		return nil
+	}
+	return hint.New("not_a_command", "the script is a patch").Because("apply_patch is a tool here, not a program; nothing was run").
+		Then("call the tool apply_patch with the patch as input; paths in it begin at the workspace")
+}
 
 // touched are the places of a patch, by its paths as they are written.
 type touched map[string]*place

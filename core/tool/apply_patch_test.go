@@ -139,3 +139,27 @@ func TestPatchTooLargeToAsk(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// A script that is a patch, or only hands one to apply_patch, isn't run: *** stands for the names in the folder, and a shell
+// would run the first.
+func TestPatchAsScript(t *testing.T) {
+	const patch = "*** Begin Patch\n*** Add File: n.txt\n+x\n*** End Patch\n"
+	for _, c := range []struct {
+		script string
+		isOne  bool
+	}{
+		{patch, true}, {"\n " + patch, true}, {"apply_patch <<'EOF'\n" + patch + "EOF\n", true}, {"cd a && applypatch <<\"EOF\"\n" + patch + "EOF", true},
+		{"", false}, {"ls", false}, {"cat <<'EOF'\n" + patch + "EOF\n", false}, {"echo '" + patch + "'", false}, {"cd a; apply_patch <<'EOF'\n" + patch + "EOF\n", false},
+	} {
+		if err := noPatch(c.script); (err != nil) != c.isOne {
+			t.Errorf("%q: %v", c.script, err)
+		}
+	}
+	w := newWorld(t, true)
+	w.put("w/date", nil)
+	for _, call := range []string{`{"bash": {"command": %q}}`, `{"bash_bg": {"action": "start", "command": %q}}`} {
+		if text, failed := w.raw(fmt.Sprintf(call, patch)); !failed || !strings.Contains(text, "[not_a_command]") || !strings.Contains(text, "tool apply_patch") {
+			t.Errorf("%s: %s", call, text)
+		}
+	}
+}

@@ -63,6 +63,9 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 		}
 		return p, nil
 	}
+	if err := noPatch(in.Command); err != nil {
+		return p, err
+	}
 	folder, keep := value(in.Workdir, ""), value(in.Session, false)
 	if folder == "" && keep {
 		folder = g.folderOf(c.Session)

@@ -56,6 +56,9 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 		if strings.TrimSpace(value(in.Command, "")) == "" {
 			return p, hint.New("bad_arguments", "start needs a command")
 		}
+		if err := noPatch(*in.Command); err != nil {
+			return p, err
+		}
 		dir, err := g.workdir(c, value(in.Workdir, ""))
 		if err != nil {
 			return p, err

@@ -139,6 +139,9 @@ var signs = []struct {
 		"a sandbox can't be started in the sandbox: tell the program to leave its own out"},
 	{regexp.MustCompile(`(?i)"no new privileges" flag is set|effective uid is not 0`), 0,
 		"no program in the sandbox gets another user's rights"},
+	// A shell has no program by the name of a tool, as far as there is none.
+	{regexp.MustCompile(`^\S*(bash|sh): (line )?(\d+: )?(apply_?patch|bash_bg|edit|exec|list_files|process|python_exec|read_file|request_access|write_file): (command )?not found$`), 0,
+		"that is a tool here, not a program: call it as a tool"},
 	// No command can look up a name or reach an address without the permission.
 	{regexp.MustCompile(`(?i)could not resolve host|temporary failure in name resolution|name or service not known|nodename nor servname provided|network is unreachable|getaddrinfo (ENOTFOUND|EAI_AGAIN)|no address associated with hostname`), sandbox.Network,
 		"there is no network in the sandbox; request_access with level network asks the person for it"},
@@ -157,7 +160,8 @@ func explainLine(line, dir string, p sandbox.Policy) string {
 	}
 	what := strings.ToLower(line[at[0]:at[1]])
 	for _, path := range pathsIn(line[:at[0]], line[at[1]:], dir) {
-		if d := p.Decide(sandbox.Read, path); !d.Allowed {
+		// Of the root folder the policy knows less than programs may do.
+		if d := p.Decide(sandbox.Read, path); !d.Allowed && path != "/" {
 			if strings.HasPrefix(what, "no such") {
 				return fmt.Sprintf("%s can't be seen from inside the sandbox, whether or not it exists (%s)%s", path, d.Rule, opens(d))
 			}

@@ -112,6 +112,11 @@ func TestExplainLine(t *testing.T) {
 		{"no way", "connect: Network is unreachable", "level network"},
 		{"a sandbox in it", "sandbox-exec: sandbox_apply: Operation not permitted", "can't be started in the sandbox"},
 
+		{"a tool as a program", "/bin/bash: line 1: apply_patch: command not found", "call it as a tool"},
+		{"a tool as a program, in dash", "/bin/sh: 1: applypatch: not found", "call it as a tool"},
+
+		{"a program that isn't there", "/bin/bash: line 1: patch_apply: command not found", ""},
+		{"a tool's name in other words", "bash: line 1: exec: apply: not found", ""},
 		{"a script's own error", "execution error: The variable x is not defined. (-2753)", ""},
 		{"granted: its own mode", "touch: cannot touch 'proj/a.txt': Permission denied", ""},
 		{"readable: its own mode", "cat: other/b.txt: Permission denied", ""},
@@ -120,12 +125,26 @@ func TestExplainLine(t *testing.T) {
 		{"missing", "cat: other/none.txt: No such file or directory", ""},
 		{"in a string", "echo: all is well", ""},
 		{"URL", "curl: (9) https://x/y: Permission denied", ""},
+		{"the root folder", "chroot: cannot change root directory to '/': Operation not permitted", ""},
 		{"bare words", "Permission denied", ""},
 	} {
 		line := strings.NewReplacer("$W", w.gate.Workspace, "$H", w.home).Replace(c.line)
 		got := w.plain(explainLine(line, w.gate.Workspace, p))
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Each tool that has no program's name is told from a program that isn't there.
+func TestExplainTools(t *testing.T) {
+	p := sandbox.Guarded(sandbox.Machine{})
+	for _, tool := range All() {
+		if tool.Name == "bash" || tool.Name == "git" {
+			continue
+		}
+		if h := explainLine("/bin/bash: line 1: "+tool.Name+": command not found", "/", p); !strings.Contains(h, "tool") {
+			t.Errorf("%s: %q", tool.Name, h)
 		}
 	}
 }
