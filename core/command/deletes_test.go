@@ -8,8 +8,8 @@ import (
 
 // workTree is what scripts of these tests find.
 func workTree() tree {
-	return computer(`/home/me/work/ /home/me/work/f=x /home/me/work/g=x /home/me/work/none= /home/me/work/d/ /home/me/work/d/f=x /home/me/work/d/h=x /home/me/work/away->/home/me/other/in /home/me/other/in/
-		/home/me/other/k=x /home/me/work/dangling->/nowhere /home/me/work/link->f /home/me/work/node_modules/.bin/rimraf*w /home/me/bin/`)
+	return computer(`/home/me/proj/ /home/me/proj/f=x /home/me/proj/g=x /home/me/proj/none= /home/me/proj/d/ /home/me/proj/d/f=x /home/me/proj/d/h=x /home/me/proj/away->/home/me/other/in /home/me/other/in/
+		/home/me/other/k=x /home/me/proj/dangling->/nowhere /home/me/proj/link->f /home/me/proj/node_modules/.bin/rimraf*w /home/me/bin/`)
 }
 
 // Each script and what is said of it, with its targets' paths.
@@ -78,10 +78,10 @@ func TestDeletes(t *testing.T) {
 				names = append(names, "what "+t.Why+" names")
 			case t.Path == "":
 				names = append(names, t.Text)
-			case t.Path == "/home/me/work":
+			case t.Path == "/home/me/proj":
 				names = append(names, ".")
 			default:
-				names = append(names, strings.TrimPrefix(t.Path, "/home/me/work/"))
+				names = append(names, strings.TrimPrefix(t.Path, "/home/me/proj/"))
 			}
 		}
 		if got != c.want || strings.Join(names, " ") != c.targets {
@@ -140,8 +140,8 @@ func TestSummary(t *testing.T) {
 // Where a target lies, as far as it can be told.
 func TestTargetUnder(t *testing.T) {
 	for _, c := range []struct{ script, path, under string }{
-		{`rm d/f`, "/home/me/work/d/f", ""}, {`rm d/*.o`, "/home/me/work/d/*.o", "/home/me/work/d"}, {`rm *`, "/home/me/work/*", "/home/me/work"}, {`rm d/$x`, "", "/home/me/work/d"}, {`rm $x`, "", ""}, {`rm ../$x`, "", ""},
-		{`find d -exec rm {} +`, "", "/home/me/work/d"}, {`find d e -exec rm {} +`, "", ""}, {`cd d; rm $x`, "", ""}, {`rm "$x/y"`, "", ""}, {`find d -exec sh -c 'rm "$1"' _ {} \;`, "", ""},
+		{`rm d/f`, "/home/me/proj/d/f", ""}, {`rm d/*.o`, "/home/me/proj/d/*.o", "/home/me/proj/d"}, {`rm *`, "/home/me/proj/*", "/home/me/proj"}, {`rm d/$x`, "", "/home/me/proj/d"}, {`rm $x`, "", ""}, {`rm ../$x`, "", ""},
+		{`find d -exec rm {} +`, "", "/home/me/proj/d"}, {`find d e -exec rm {} +`, "", ""}, {`cd d; rm $x`, "", ""}, {`rm "$x/y"`, "", ""}, {`find d -exec sh -c 'rm "$1"' _ {} \;`, "", ""},
 	} {
 		_, targets := Deletes(Analyse(c.script, here(workTree())))
 		if len(targets) != 1 || targets[0].Path != c.path || targets[0].Under != c.under {

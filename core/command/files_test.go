@@ -122,5 +122,5 @@ func computer(more string) tree {
 
 // here is where scripts of tests run.
 func here(files Files) Context {
-	return Context{Shell: Bash, Dir: "/home/me/work", Home: "/home/me", Path: []string{"/home/me/bin", "/opt/homebrew/bin", "/usr/bin", "/bin"}, Files: files}
+	return Context{Shell: Bash, Dir: "/home/me/proj", Home: "/home/me", Path: []string{"/home/me/bin", "/opt/homebrew/bin", "/usr/bin", "/bin"}, Files: files}
 }

@@ -99,7 +99,7 @@ var normalising = []struct {
 	}},
 	{"the whole computer", wholeComputer, [][3]string{
 		{"search the whole computer for invoice", `grep -rl invoice .`, `mdfind invoice`},
-		{"ค้นหาคำว่า ใบเสร็จ ทั้งเครื่อง", `grep -rn ใบเสร็จ /home/me/work`, `mdfind 'ใบเสร็จ'`},
+		{"ค้นหาคำว่า ใบเสร็จ ทั้งเครื่อง", `grep -rn ใบเสร็จ /home/me/proj`, `mdfind 'ใบเสร็จ'`},
 		{"look everywhere on my Mac for invoice", `rg -l invoice`, `mdfind invoice`},
 		{"search this project for invoice", `grep -rl invoice .`, ""},
 		{"search the whole computer for a.b", `grep -rE 'a.*b' .`, ""},

@@ -42,7 +42,7 @@ func TestNormaliseTogether(t *testing.T) {
 	}
 	// Without Spotlight a search stays where it is.
 	ctx := desk()
-	ctx.Files = newTree("/usr/bin/grep* /home/me/work/")
+	ctx.Files = newTree("/usr/bin/grep* /home/me/proj/")
 	if got, notes := Normalise(Analyse("grep -rl x .", ctx), "search the whole computer for x"); got != "grep -rl x ." || notes != nil {
 		t.Errorf("%s, %q", got, notes)
 	}

@@ -100,7 +100,7 @@ var readOnlyRules = map[string]readOnlyRule{
 		refuse: `--exclude-from=FILE: reads patterns from a file
 			-J --bz2decompress -M --lzma -X=TYPE --xz --decompress: runs or loads something for compressed files`,
 		operands: patternFirst,
-		can:      []string{`grep rm file`, `grep -rn "TODO" src`, `grep -5i x f`, `grep -e a -e b f`, `grep -rE --include='*.go' 'a|b' .`, `grep -- -x f`, `grep -A 3 -B2 x f`},
+		can:      []string{`grep rm file`, `grep -rn "main" src`, `grep -5i x f`, `grep -e a -e b f`, `grep -rE --include='*.go' 'a|b' .`, `grep -- -x f`, `grep -A 3 -B2 x f`},
 		cannot:   []string{`grep --exclude-from=x y z`, `grep --exclude-fr=x y z`, `grep x *.go`, `grep --unknown x`},
 	},
 	"head": {

@@ -16,7 +16,7 @@ import (
 
 // desk is the computer on which the scripts of these tests are read.
 func desk() Context {
-	return here(computer("/home/me/work/ /home/me/work/a.txt=x /home/me/work/src/x.go=x /home/me/docs/ /home/me/bin/ls* /home/me/work/ls* /tmp/evil/git* /tmp/malicious/rg* /usr/local/bin/git*"))
+	return here(computer("/home/me/proj/ /home/me/proj/a.txt=x /home/me/proj/src/x.go=x /home/me/docs/ /home/me/bin/ls* /home/me/proj/ls* /tmp/evil/git* /tmp/malicious/rg* /usr/local/bin/git*"))
 }
 
 func look(script string) Verdict { return ReadOnly(Analyse(script, desk()), LookRules()) }
@@ -166,32 +166,32 @@ func TestReadOnlyPaths(t *testing.T) {
 		{`cat ~/.ssh/id_rsa`, "/home/me/.ssh/id_rsa"},
 		{`head -c99 ~/.aws/credentials`, "/home/me/.aws/credentials"},
 		{`grep -r . ~/.config`, "/home/me/.config"},
-		{`grep -f ~/.netrc a.txt`, "/home/me/.netrc /home/me/work/a.txt"},
-		{`grep --file=/etc/shadow a.txt`, "/etc/shadow /home/me/work/a.txt"},
-		{`grep -e x .env`, "/home/me/work/.env"},
+		{`grep -f ~/.netrc a.txt`, "/home/me/.netrc /home/me/proj/a.txt"},
+		{`grep --file=/etc/shadow a.txt`, "/etc/shadow /home/me/proj/a.txt"},
+		{`grep -e x .env`, "/home/me/proj/.env"},
 		{`grep .env`, ""},
-		{`rg x -- -y`, "/home/me/work/-y"},
+		{`rg x -- -y`, "/home/me/proj/-y"},
 		{`rg --files ~/.gnupg`, "/home/me/.gnupg"},
-		{`cat a.txt | sort - ../b`, "/home/me/work/a.txt /home/me/b"},
-		{`find . /etc -name x -newer ~/.ssh`, "/home/me/work /etc /home/me/.ssh"},
+		{`cat a.txt | sort - ../b`, "/home/me/proj/a.txt /home/me/b"},
+		{`find . /etc -name x -newer ~/.ssh`, "/home/me/proj /etc /home/me/.ssh"},
 		{`find -f ~/.ssh -- -name x`, "/home/me/.ssh"},
-		{`find . -samefile .env`, "/home/me/work /home/me/work/.env"},
+		{`find . -samefile .env`, "/home/me/proj /home/me/proj/.env"},
 		{`date -r ~/.ssh/id_rsa`, "/home/me/.ssh/id_rsa"},
 		{`ls -I ~/.ssh`, "/home/me/.ssh"},
 		{`du -sh "/home/me/Library/Keychains"`, "/home/me/Library/Keychains"},
 		{`mdfind -onlyin ~/.ssh key`, "/home/me/.ssh"},
-		{`cat ./*`, "/home/me/work/a.txt /home/me/work/ls /home/me/work/src"},
-		{`cat ./sr?/x.go`, "/home/me/work/src/x.go"},
-		{`git show HEAD:.env`, "/home/me/work/HEAD:.env /home/me/work/.env"},
-		{`git show HEAD:./a/.env`, "/home/me/work/HEAD:./a/.env /home/me/work/a/.env"},
-		{`git show ':0:.env'`, "/home/me/work/:0:.env /home/me/work/0:.env /home/me/work/.env"},
-		{`git show :.env`, "/home/me/work/:.env /home/me/work/.env"},
-		{`git show 'HEAD^{/fix: all}:.env'`, "/home/me/work/HEAD^{/fix: all}:.env /home/me/work/ all}:.env /home/me/work/.env"},
-		{`git diff HEAD -- .env`, "/home/me/work/HEAD /home/me/work/.env"},
-		{`git log -- ':(icase).ENV'`, "/home/me/work/:(icase).ENV /home/me/work/.ENV"},
-		{`git grep x HEAD:conf -- ':/.env'`, "/home/me/work/HEAD:conf /home/me/work/conf /home/me/work/:/.env /home/me/work/.env"},
-		{`git log -L1,5:.env`, "/home/me/work/.env"},
-		{`git grep -f .env`, "/home/me/work/.env"},
+		{`cat ./*`, "/home/me/proj/a.txt /home/me/proj/ls /home/me/proj/src"},
+		{`cat ./sr?/x.go`, "/home/me/proj/src/x.go"},
+		{`git show HEAD:.env`, "/home/me/proj/HEAD:.env /home/me/proj/.env"},
+		{`git show HEAD:./a/.env`, "/home/me/proj/HEAD:./a/.env /home/me/proj/a/.env"},
+		{`git show ':0:.env'`, "/home/me/proj/:0:.env /home/me/proj/0:.env /home/me/proj/.env"},
+		{`git show :.env`, "/home/me/proj/:.env /home/me/proj/.env"},
+		{`git show 'HEAD^{/fix: all}:.env'`, "/home/me/proj/HEAD^{/fix: all}:.env /home/me/proj/ all}:.env /home/me/proj/.env"},
+		{`git diff HEAD -- .env`, "/home/me/proj/HEAD /home/me/proj/.env"},
+		{`git log -- ':(icase).ENV'`, "/home/me/proj/:(icase).ENV /home/me/proj/.ENV"},
+		{`git grep x HEAD:conf -- ':/.env'`, "/home/me/proj/HEAD:conf /home/me/proj/conf /home/me/proj/:/.env /home/me/proj/.env"},
+		{`git log -L1,5:.env`, "/home/me/proj/.env"},
+		{`git grep -f .env`, "/home/me/proj/.env"},
 	} {
 		v := look(c.script)
 		var got []string
@@ -232,7 +232,7 @@ func TestReadOnlyArgv(t *testing.T) {
 // No program is found outside the folders of the rules, whatever PATH says and whatever lies in the workspace.
 func TestReadOnlyProgramsOfTheSystem(t *testing.T) {
 	ctx := desk()
-	ctx.Path = []string{"/home/me/work", "/home/me/bin", "/tmp/evil"}
+	ctx.Path = []string{"/home/me/proj", "/home/me/bin", "/tmp/evil"}
 	for script, want := range map[string]string{"ls": "/bin/ls", "git status": "/bin/git", "rg x": "/opt/homebrew/bin/rg"} {
 		if v := ReadOnly(Analyse(script, ctx), LookRules()); !v.Allowed || v.Stages[0].Argv[0] != want {
 			t.Errorf("%s: %+v", script, v)
@@ -242,7 +242,7 @@ func TestReadOnlyProgramsOfTheSystem(t *testing.T) {
 		t.Error("no folders, and yet a program")
 	}
 	// A link in a system folder that leads to where the person can change something.
-	ctx.Files = newTree("/usr/bin/ls->/home/me/evil/ls /home/me/evil/ls* /opt/homebrew/bin/rg->/home/me/evil/rg /home/me/evil/rg* /home/me/work/")
+	ctx.Files = newTree("/usr/bin/ls->/home/me/evil/ls /home/me/evil/ls* /opt/homebrew/bin/rg->/home/me/evil/rg /home/me/evil/rg* /home/me/proj/")
 	for _, script := range []string{"ls", "rg x"} {
 		if v := ReadOnly(Analyse(script, ctx), LookRules()); v.Allowed {
 			t.Errorf("%s: %q", script, v.Stages)
