@@ -197,7 +197,7 @@ func (n *counter) pattern(h grant.Grant, folder string, elements []string) (foun
 	}
 	for _, e := range entries {
 		if n.full() {
-			return found
+			return true // what wasn't looked at may be there
 		}
 		if strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(elements[0], ".") {
 			continue

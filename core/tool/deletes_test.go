@@ -13,6 +13,7 @@ import (
 
 	"handrail/core/client"
 	"handrail/core/command"
+	"handrail/core/grant"
 	"handrail/core/job"
 	"handrail/sandbox"
 )
@@ -256,4 +257,21 @@ func oddly(r *rand.Rand, script string) string {
 		words[i] = w
 	}
 	return strings.Join(words, "  ")
+}
+
+// What wasn't counted, since there was too much of it, is asked about: stopping early is no reason not to ask.
+func TestDeletesBeyondCount(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := grant.Grant{Right: grant.Edit, Folder: dir, ID: idOf(t, dir)}
+	n := newCounter()
+	if n.pattern(h, dir, []string{"z*"}) {
+		t.Error("nothing is called z*, and all was looked at")
+	}
+	n.entries = countFiles
+	if !n.pattern(h, dir, []string{"z*"}) || !n.more {
+		t.Error("not asked about what was not looked at")
+	}
 }

@@ -184,6 +184,9 @@ func (x *execution) check() error {
 	if _, err := command.ParseAsk(value(in.Ask, "off")); err != nil {
 		return bad("%s", err)
 	}
+	if err := noPatch(in.Command); err != nil {
+		return err
+	}
 	if first, _, _ := strings.Cut(strings.TrimSpace(in.Command), " "); first == "/approve" {
 		return hint.New("not_a_command", "/approve is no command").Because("only the person answers questions, in Handrail's window").
 			Then("tell them that a question waits")

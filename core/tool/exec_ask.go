@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"handrail/core/approval"
@@ -262,7 +263,7 @@ const maxBound = 512 << 20
 
 // fileHash is the SHA-256 of a file, in hex.
 func fileHash(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a command may have put a pipe there since
 	if err != nil {
 		return "", notThere(path, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -417,5 +418,16 @@ func TestAskedCommandClientGone(t *testing.T) {
 	w.gate.Jobs.Close(job.Stopped)
 	if n := len(w.gate.Jobs.List("")); n != 0 {
 		t.Errorf("%d jobs ran", n)
+	}
+}
+
+// A program that was swapped for a pipe after it was found is refused: it doesn't keep the question waiting.
+func TestFileHashOfPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := fileHash(pipe); err == nil {
+		t.Errorf("a pipe has the hash %q", sum)
 	}
 }
