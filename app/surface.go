@@ -10,7 +10,7 @@ const (
 	NoSurface       Surface = iota
 	DialogSurface           // a dialog, which no program answers
 	TerminalSurface         // the terminal from which Handrail was started
-	// NonceSurface has the model bring back a number after asking the person in the chat (BEHAVIOUR E2). It proves no
+	// NonceSurface has the model bring back a number after asking the person in the chat. It proves no
 	// person, and answers one kind of question only: an edit grant in the workspace or for working copies.
 	NonceSurface
 )

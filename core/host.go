@@ -49,7 +49,7 @@ type Options struct {
 	Program, Executable string
 	// Asker asks the person. Nil: no one can be asked, unless Nonce is set.
 	Asker approval.Asker
-	// Nonce says that an edit grant is given for a phrase in the chat (BEHAVIOUR E2): only where there is no screen.
+	// Nonce says that an edit grant is given for a phrase in the chat: only where there is no screen.
 	Nonce bool
 	// Surface names how the person is asked, for Status.
 	Surface string

@@ -8,7 +8,7 @@ import (
 )
 
 // Nonces is the weakest surface: a single-use phrase that the model must hand back once the person has said yes in the
-// chat (BEHAVIOUR E2 and E4). It forces one round trip and leaves a trace; it does not prove that a person agreed. It is
+// chat. It forces one round trip and leaves a trace; it does not prove that a person agreed. It is
 // used only where the system has no screen at all, and answers one kind of question: an edit grant. The zero value is
 // ready.
 type Nonces struct {

@@ -286,7 +286,7 @@ var safeBuiltins = set(`: cd false pwd test true [`)
 // listTolerates are the doubts with which a script can still be allowed.
 const listTolerates = runsAsWritten&^(UnknownShell|DynamicName|Elevated|Remote) | Negation | Folder
 
-// Decide says whether every part of a plan is allowed by the list or is a safe bin (BEHAVIOUR X4, X5). Redirects, groups,
+// Decide says whether every part of a plan is allowed by the list or is a safe bin. Redirects, groups,
 // loops, expansions and text for other shells are never allowed here, nor is what [StrictInline] finds: they go to the
 // person. What is allowed runs as the Argv or the Script of the decision, not as the text that came.
 func (a *Allowlist) Decide(p Plan, bins SafeBins) Decision {

@@ -2,7 +2,7 @@ package command
 
 import "regexp"
 
-// denyPatterns know text that destroys, and what to say of it (BEHAVIOUR L3). They improve a message and decide nothing.
+// denyPatterns know text that destroys, and what to say of it. They improve a message and decide nothing.
 var denyPatterns = []struct {
 	pattern *regexp.Regexp
 	message string

@@ -63,8 +63,7 @@ func harmfulVariable(name string) bool {
 }
 
 // CheckEnvironment says which variables of a call may not be set. outside says that the command runs outside the sandbox;
-// inside, only what makes the loader or an interpreter load code is refused, and PATH is put in front by the caller
-// (BEHAVIOUR X8). blocked and invalid are sorted; both empty means that all may be set.
+// inside, only what makes the loader or an interpreter load code is refused, and PATH is put in front by the caller. blocked and invalid are sorted; both empty means that all may be set.
 func CheckEnvironment(variables map[string]string, outside bool) (blocked, invalid []string) {
 	for name, value := range variables {
 		up := strings.ToUpper(name)

@@ -298,7 +298,7 @@ type Carried struct {
 }
 
 // StrictInline lists what in a plan is code of another language, or a command that another program makes. Such a script
-// is always asked for, and no lasting rule covers it (BEHAVIOUR X6). Options after a script's name belong to that script
+// is always asked for, and no lasting rule covers it. Options after a script's name belong to that script
 // and are not looked at; shell text (sh -c) is not listed, because it is read like the rest.
 func StrictInline(p Plan) []Carried {
 	var found []Carried

@@ -1,7 +1,6 @@
 package command
 
-// Narration reports whether the script is only an echo of plain text, with no redirect, pipe or expansion (BEHAVIOUR
-// H9): something said to the reader, not work. echo's options (-n, -e) are plain text here.
+// Narration reports whether the script is only an echo of plain text, with no redirect, pipe or expansion: something said to the reader, not work. echo's options (-n, -e) are plain text here.
 func Narration(script string) bool {
 	p := Analyse(script, Context{Shell: Bash})
 	if len(p.Segments) == 0 || p.Doubts != 0 {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalise puts a script right that misses what the person asked for in one of a few ways that can be checked (BEHAVIOUR
-// L9): the rules of normalising. query is the person's question in their words, English or Thai. It gives the script that is
+// Normalise puts a script right that misses what the person asked for in one of a few ways that can be checked: the rules of normalising. query is the person's question in their words, English or Thai. It gives the script that is
 // meant and, for each change, a sentence that says what was done and why; the script as it is and nothing where no rule holds,
 // where the query is empty, or where the script isn't a pipeline of plain words. What it gives is judged like any other script.
 func Normalise(p Plan, query string) (script string, notes []string) {

@@ -92,7 +92,7 @@ func (m Mode) Stricter(o Mode) Mode {
 // Harder is the mode with another ask, if that is stricter.
 func (m Mode) Harder(a Ask) Mode { return m.Stricter(Mode{Any, a, false}) }
 
-// Policy is what the person has settled beforehand about scripts (BEHAVIOUR X3 to X6). It decides whether they are asked; it
+// Policy is what the person has settled beforehand about scripts. It decides whether they are asked; it
 // opens nothing that the sandbox closes. The zero Policy refuses every script. A Policy is not changed after it was made.
 type Policy struct {
 	// Sandbox is for scripts that run in the sandbox, Host for those outside it, of which each is asked for besides.

@@ -25,7 +25,7 @@ func (f PolicyFinding) String() string {
 // interpreterNames are what patterns are tried with to see whether they allow an interpreter.
 var interpreterNames = strings.Fields(`python python3 python3.13 pypy3 node bun deno ruby perl php lua osascript awk gawk sed find xargs make gmake expect tclsh julia Rscript vim`)
 
-// AuditPolicy looks for settings that are risky or do nothing (BEHAVIOUR X14). files is this computer's disk.
+// AuditPolicy looks for settings that are risky or do nothing. files is this computer's disk.
 func AuditPolicy(p Policy, files Files, home string) (found []PolicyFinding) {
 	risk := func(next, format string, args ...any) {
 		found = append(found, PolicyFinding{true, fmt.Sprintf(format, args...), next})

@@ -61,7 +61,7 @@ type Operand struct {
 	Stored bool
 }
 
-// ReadOnly says whether a script may run at the access level look (BEHAVIOUR L2–L6): one program of the list, or a
+// ReadOnly says whether a script may run at the access level look: one program of the list, or a
 // pipeline of them, each with words by which it only reads. What is allowed is run as argument lists under the readonly
 // profile, which bounds it whatever this says. File name patterns are replaced here, so that the names are among Paths.
 func ReadOnly(p Plan, rules Rules) Verdict {

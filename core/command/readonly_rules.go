@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// readOnlyRule says with which words a program only reads (BEHAVIOUR L2, L5). Options are those of GNU and BSD. An option
+// readOnlyRule says with which words a program only reads. Options are those of GNU and BSD. An option
 // that is in neither list is refused like one that is refused by name. Where only one of the two gives an option a value,
 // that value counts as a path: to the other program it may be one.
 type readOnlyRule struct {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// SafeBins are small filters that may run without an entry, as long as their words let them read standard input only
-// (BEHAVIOUR X5). The zero value allows none.
+// SafeBins are small filters that may run without an entry, as long as their words let them read standard input only. The zero value allows none.
 type SafeBins struct {
 	// Names says which may run.
 	Names []string

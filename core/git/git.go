@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Repository is where the parts of a repository are. All paths are absolute with links resolved.
@@ -128,11 +129,14 @@ func pointer(file, prefix, base string) (string, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return "", errors.New("it is no file of text")
 	}
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a command may have put a pipe there since
 	if err != nil {
 		return "", errors.New("it can't be read")
 	}
 	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+		return "", errors.New("it changed meanwhile")
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxPointer))
 	path, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix)
 	if err != nil || !ok || path == "" || len(text) == maxPointer || strings.ContainsAny(path, "\n\x00") {

@@ -4,7 +4,7 @@
 // when the grant is used: a folder that was swapped for another, or for a link, is a new question. Grants live in memory
 // and end with their session; nothing here widens one, and there is no grant on everything.
 //
-// The unit of an edit grant (BEHAVIOUR E3) is the direct child of the workspace under which a path falls; a file that
+// The unit of an edit grant is the direct child of the workspace under which a path falls; a file that
 // stands in the workspace itself is a unit of its own; outside the workspace it is the folder that holds the file.
 package grant
 

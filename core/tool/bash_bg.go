@@ -40,7 +40,7 @@ type JobStatus struct {
 	ChangesOutput
 }
 
-// tailRunes is how much of its output a job's status shows (BEHAVIOUR H6).
+// tailRunes is how much of its output a job's status shows.
 const tailRunes = 2000
 
 var bashBGTool = define[BashBGInput, BashBGOutput](Tool{

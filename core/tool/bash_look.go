@@ -143,7 +143,7 @@ func (w *looking) ceiling() string {
 // mostAsked is how many folders one command may ask the person for.
 const mostAsked = 4
 
-// operands checks every word that names, or may name, a file (BEHAVIOUR L6): what is closed is refused, what the person
+// operands checks every word that names, or may name, a file: what is closed is refused, what the person
 // could open is an effect for the gate.
 func (w *looking) operands() (effects []effect, err error) {
 	var units []grant.Unit

@@ -14,7 +14,7 @@ import (
 	"handrail/core/hint"
 )
 
-// errand makes the plan for a script that is exactly one app command (BEHAVIOUR H4), which is done outside the sandbox. ok is
+// errand makes the plan for a script that is exactly one app command, which is done outside the sandbox. ok is
 // false for any other script. An error is a refusal; the plan then says what was refused.
 func (g *Gate) errand(c *Call, script, dir string) (p plan, ok bool, err error) {
 	p.text = script

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -35,7 +36,7 @@ func readScript(folder, path string, most int) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > int64(most) {
 		return nil, errors.New("it is no script")
 	}
-	f, err := root.Open(rel)
+	f, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a command may have put a pipe there since
 	if err != nil {
 		return nil, err
 	}

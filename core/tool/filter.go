@@ -14,7 +14,7 @@ import (
 	"handrail/sandbox"
 )
 
-// withhold refuses an answer that holds a credential, whatever tool it is from (BEHAVIOUR L8): the whole of it, for what
+// withhold refuses an answer that holds a credential, whatever tool it is from: the whole of it, for what
 // surrounds a credential may say what it opens.
 func withhold(a answer) error {
 	kind, ok := credential.Find([]byte(a.text))

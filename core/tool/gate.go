@@ -39,7 +39,7 @@ type Gate struct {
 	Grants      *grant.Store
 	Queue       *approval.Queue
 	Nonces      *approval.Nonces
-	// NonceSurface says that there is no screen and no terminal, so that an edit grant is given for a phrase (BEHAVIOUR E2).
+	// NonceSurface says that there is no screen and no terminal, so that an edit grant is given for a phrase.
 	NonceSurface bool
 	Audit        *audit.Log
 	Jobs         *job.Engine

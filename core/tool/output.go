@@ -17,7 +17,7 @@ import (
 	"handrail/sandbox"
 )
 
-// maxOutput is how many characters of a command's output an answer holds (BEHAVIOUR H8).
+// maxOutput is how many characters of a command's output an answer holds.
 const maxOutput = 10_000
 
 // report tells how a job ended or that it runs: the text for the model, and the same as data.
@@ -94,7 +94,7 @@ func (g *Gate) report(j *job.Job) answer {
 	return answer{b.String(), data}
 }
 
-// explain gives a hint where there is evidence for one (BEHAVIOUR H5). "The sandbox" is named only where the policy
+// explain gives a hint where there is evidence for one. "The sandbox" is named only where the policy
 // agrees: ssh and sudo say "Permission denied" too, and so does a file's own mode.
 func explain(r job.Result, j *job.Job) string {
 	if r.ExitCode == 0 || r.Signal != "" {

@@ -21,7 +21,7 @@ except SyntaxError as e:
 except ValueError as e:
     sys.exit(str(e))`
 
-// python says what is wrong with a Python source's syntax (BEHAVIOUR E10). checked is false where it can't be told: no
+// python says what is wrong with a Python source's syntax. checked is false where it can't be told: no
 // Python here, no sandbox, too slow. The source is parsed, never run, and that in a sandbox that writes nothing.
 func (g *Gate) python(ctx context.Context, c *Call, source []byte) (problem string, checked bool) {
 	r, err := g.Session(c.Session)

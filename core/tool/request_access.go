@@ -86,7 +86,7 @@ func requestAccess(ctx context.Context, g *Gate, c *Call, in RequestAccessInput)
 		return p, hint.New("bad_arguments", fmt.Sprintf("%q is no folder", folder)).Then("ask for the folder that holds it")
 	}
 	if at.real != at.unit.Folder {
-		// Below a unit: what is asked for and granted is the unit (BEHAVIOUR E3).
+		// Below a unit: what is asked for and granted is the unit.
 		p.text = level + " " + at.unit.Folder
 	}
 	e := effect{kind: join, place: at, reason: value(in.Reason, ""), phrase: value(in.Phrase, "")}
