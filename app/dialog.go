@@ -127,7 +127,7 @@ var _ approval.Asker = (*Dialog)(nil)
 func NewDialog(words Words) *Dialog {
 	return &Dialog{
 		words: words, start: startDialog,
-		shownWithin: 5 * time.Second, visibleFor: approval.VisibleFor, endsWithin: 10 * time.Second,
+		shownWithin: 5 * time.Second, visibleFor: approval.VisibleFor, endsWithin: 30 * time.Second,
 	}
 }
 
@@ -188,15 +188,15 @@ func (d *Dialog) converse(ctx context.Context, p *dialogProcess, q Question) (ap
 		return approval.NoAnswer, "the dialog's answer isn't one to this question"
 	}
 	decision := *l.Decision
-
+	if decision == Refused { // a no needs no proof
+		return approval.Refused, "the person said no"
+	}
 	if err := p.ended(d.endsWithin); err != nil {
 		return approval.NoAnswer, err.Error()
 	}
 	switch decision {
 	case Allowed:
 		return approval.Allowed, ""
-	case Refused:
-		return approval.Refused, "the person said no"
 	case TimedOut:
 		return approval.NoAnswer, "nobody answered"
 	}

@@ -63,7 +63,9 @@ func dialog(in io.Reader, out io.Writer) int {
 	os.Setenv("FYNE_THEME", "light")
 	fyneapp.SetMetadata(fyne.AppMetadata{ID: "app.handrail", Name: "Handrail", Migrations: map[string]bool{"fyneDo": true}})
 	a := fyneapp.New()
-	os.Unsetenv("XDG_CACHE_HOME") // OpenGL's drivers keep compiled shaders there for all programs, without which they start late
+	// Mesa, which draws OpenGL on Linux, writes its cache of shaders on a thread of the lowest priority. On a busy computer
+	// that thread, and so this process, would end only seconds after the answer.
+	os.Setenv("MESA_SHADER_CACHE_DISABLE", "true")
 	a.Settings().SetTheme(look{})
 	a.SetIcon(fyne.NewStaticResource("app.png", assets.AppIcon))
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -255,6 +256,26 @@ func TestAnswers(t *testing.T) {
 		must(t, err, a.Click(app.AllowFill, long))
 		a.ends(t, approval.Allowed)
 	})
+}
+
+// TestPriority: a thread that has to wait for a busy computer keeps the process from ending, and with it the answer.
+func TestPriority(t *testing.T) {
+	a := ask(t, screen(t), "en", request())
+	_, err := a.Area(app.RefuseFill, long)
+	must(t, err)
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", a.PID()))
+	must(t, err)
+	for _, thread := range threads {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/stat", a.PID(), thread.Name()))
+		must(t, err)
+		name, rest, _ := bytes.Cut(stat, []byte(") "))
+		fields := strings.Fields(string(rest)) // from the third one on, proc(5)
+		if nice, policy := fields[19-3], fields[41-3]; nice != "0" || policy != "0" {
+			t.Errorf("thread %s) has niceness %s, policy %s", name, nice, policy)
+		}
+	}
+	must(t, a.Click(app.RefuseFill, long))
+	a.ends(t, approval.Refused)
 }
 
 // TestPictures shows every question that package app has a golden file of, in both languages, and keeps a picture of each
