@@ -51,10 +51,9 @@ type Example struct {
 // Allowlist is a compiled list of entries. The zero value allows nothing. It may be used from several goroutines.
 type Allowlist struct {
 	entries []entry
+	sieve   []sieve
 	names   *pathIndex // patterns without a slash
 	paths   *pathIndex
-	byName  []int // place in names → entry
-	byPath  []int
 	stars   []int // entries for every program
 }
 
@@ -66,13 +65,31 @@ type entry struct {
 	whole   bool
 }
 
+// sieve is what is looked at of an entry first. There may be thousands for one program, so it is short.
+type sieve struct {
+	holds  byteSet // bytes that the arguments must have
+	action Action
+	args   bool // there is a pattern for the arguments
+}
+
+// byteSet is a rough set of bytes: what isn't in it is in no text that it was made of.
+type byteSet uint64
+
+func bytesOf(text string) (set byteSet) {
+	for i := 0; i < len(text); i++ {
+		set |= 1 << (text[i] & 63)
+	}
+	return set
+}
+
 // maxPattern is how long a pattern may be.
 const maxPattern = 4096
 
 // CompileAllowlist checks entries and their examples. home replaces a leading "~".
 func CompileAllowlist(entries []Entry, home string) (*Allowlist, error) {
-	a := &Allowlist{entries: make([]entry, len(entries))}
+	a := &Allowlist{entries: make([]entry, len(entries)), sieve: make([]sieve, len(entries))}
 	var names, paths []string
+	var byName, byPath []int
 	for i, e := range entries {
 		c := entry{Entry: e}
 		wrong := func(err error) error { return fmt.Errorf("compiling allowlist entry %d (%s): %w", i, e.Pattern, err) }
@@ -97,10 +114,10 @@ func CompileAllowlist(entries []Entry, home string) (*Allowlist, error) {
 				return nil, wrong(errors.New("a path must be absolute"))
 			}
 			paths = append(paths, pattern)
-			a.byPath = append(a.byPath, i)
+			byPath = append(byPath, i)
 		} else {
 			names = append(names, pattern)
-			a.byName = append(a.byName, i)
+			byName = append(byName, i)
 			if pattern == "*" {
 				a.stars = append(a.stars, i)
 			}
@@ -116,8 +133,9 @@ func CompileAllowlist(entries []Entry, home string) (*Allowlist, error) {
 			}
 		}
 		a.entries[i] = c
+		a.sieve[i] = sieve{bytesOf(c.literal), e.Action, c.args != nil}
 	}
-	a.names, a.paths = newPathIndex(names), newPathIndex(paths)
+	a.names, a.paths = newPathIndex(names, byName), newPathIndex(paths, byPath)
 	for i, e := range entries {
 		for _, x := range e.Examples {
 			if len(x.Argv) == 0 {
@@ -165,8 +183,8 @@ func (a *Allowlist) example(i int, argv []string) bool {
 		p.Bare = true
 	}
 	found := false
-	a.candidates(p, []string{argv[0]}, func(n int) bool {
-		found = n == i
+	a.candidates(p, []string{argv[0]}, func(entries []int) bool {
+		found = slices.Contains(entries, i)
 		return found
 	})
 	if !found {
@@ -179,23 +197,20 @@ func (a *Allowlist) example(i int, argv []string) bool {
 	return a.entries[i].takes(argv[1:], joinArgs(argv[1:]), dir)
 }
 
-// candidates visits the entries whose pattern matches a program that is known by these paths.
-func (a *Allowlist) candidates(p Program, paths []string, f func(i int) (enough bool)) {
+// candidates visits the entries whose pattern matches a program that is known by these paths, some at a time.
+func (a *Allowlist) candidates(p Program, paths []string, f func(entries []int) (enough bool)) {
 	done := false
+	visit := func(entries []int) bool { done = f(entries); return done }
 	if p.Bare {
-		a.names.find(p.Name, func(n int) bool { done = f(a.byName[n]); return done })
+		a.names.find(p.Name, visit)
 	} else if p.Name != "" {
-		for _, i := range a.stars {
-			if done = f(i); done {
-				return
-			}
-		}
+		visit(a.stars)
 	}
 	for _, path := range paths {
 		if done {
 			return
 		}
-		a.paths.find(path, func(n int) bool { done = f(a.byPath[n]); return done })
+		a.paths.find(path, visit)
 	}
 }
 
@@ -234,13 +249,17 @@ func (a *Allowlist) Match(files Files, p Program, args []string, dir string) (Ac
 		paths = append(paths, p.Path)
 	}
 	joined, made := "", false
-	a.candidates(p, paths, func(i int) bool {
-		e := &a.entries[i]
-		if e.args != nil && !made {
-			joined, made = joinArgs(args), true
-		}
-		if (at < 0 || e.Action < best || e.Action == best && i < at) && e.takes(args, joined, dir) {
-			best, at = e.Action, i
+	var has byteSet
+	a.candidates(p, paths, func(entries []int) bool {
+		for _, i := range entries {
+			e := &a.sieve[i]
+			if e.args && !made {
+				joined, made = joinArgs(args), true
+				has = bytesOf(joined)
+			}
+			if (at < 0 || e.action < best || e.action == best && i < at) && e.holds&^has == 0 && a.entries[i].takes(args, joined, dir) {
+				best, at = e.action, i
+			}
 		}
 		return best == RefuseIt && at >= 0
 	})

@@ -38,7 +38,8 @@ func Deletes(p Plan) (Answer, []Target) {
 		answer = CantTell
 	}
 	var targets []Target
-	for _, e := range effects {
+	for i := range effects {
+		e := &effects[i]
 		if e.Kind != Removes && e.Kind != Overwrites {
 			continue
 		}

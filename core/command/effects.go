@@ -51,6 +51,7 @@ func (p *Plan) Effects() ([]Effect, Doubt) {
 		j.doubts |= p.Doubts & BashOnly
 	}
 	j.moved = p.renames()
+	j.effects = make([]Effect, 0, len(p.Segments))
 	j.segments(p.Segments)
 	return j.effects, j.doubts
 }
@@ -180,7 +181,7 @@ func (j *judge) target(s *Segment, w Word, why string) Target {
 	}
 	if strings.HasPrefix(w.Text, "{}") {
 		t.Under = j.found
-	} else if i := strings.LastIndexByte(w.Lead, '/'); i >= 0 && !slices.Contains(strings.Split(w.Lead, "/"), "..") {
+	} else if i := strings.LastIndexByte(w.Lead, '/'); i >= 0 && !goesUp(w.Lead) {
 		t.Under = absolute(s.Dir, w.Lead[:i+1])
 	} else if t.Pattern && i < 0 {
 		t.Under = absolute(s.Dir, ".")
@@ -191,7 +192,7 @@ func (j *judge) target(s *Segment, w Word, why string) Target {
 // path is where a program finds what a word names. Through a link ".." leads elsewhere than the text says.
 func (j *judge) path(s *Segment, text string) string {
 	files := j.plan.Context.Files
-	if files == nil || !slices.Contains(strings.Split(text, "/"), "..") {
+	if files == nil || !goesUp(text) {
 		return absolute(s.Dir, text)
 	}
 	folder, name := path.Split(strings.TrimRight(text, "/"))
@@ -206,6 +207,11 @@ func (j *judge) path(s *Segment, text string) string {
 		return ""
 	}
 	return path.Join(f.Real, name)
+}
+
+// goesUp reports whether a path has "..".
+func goesUp(path string) bool {
+	return strings.Contains(path, "..") && slices.Contains(strings.Split(path, "/"), "..")
 }
 
 // raw joins a path to a folder and leaves ".." in it; "" if the folder isn't known.

@@ -85,19 +85,44 @@ func TestLinear(t *testing.T) {
 	const n, times = 300, 8
 	short, long := hostile(n), hostile(n*times)
 	for name := range short {
-		work := func(script string) (objects, size float64) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			Deletes(Analyse(script, here(files)))
-			runtime.ReadMemStats(&after)
-			return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
-		}
-		objects, size := work(short[name])
-		more, larger := work(long[name])
-		if more > 1.5*times*objects+1000 || larger > 2*times*size+100_000 {
-			t.Errorf("%s: %.0f objects, %.0f bytes for %d bytes of script; %.0f, %.0f for %d", name, objects, size, len(short[name]), more, larger, len(long[name]))
-		}
+		linear(t, files, name, short[name], long[name], times)
 	}
+}
+
+// linear compares the work for a script with that for one so many times as long.
+func linear(t *testing.T, files Files, name, short, long string, times float64) {
+	t.Helper()
+	work := func(script string) (objects, size float64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		Deletes(Analyse(script, here(files)))
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	objects, size := work(short)
+	more, larger := work(long)
+	if more > 1.5*times*objects+1000 || larger > 2*times*size+100_000 {
+		t.Errorf("%s: %.0f objects, %.0f bytes for %d bytes of script; %.0f, %.0f for %d", name, objects, size, len(short), more, larger, len(long))
+	}
+}
+
+// Nor does a script in which anything at all is repeated.
+func FuzzLinear(f *testing.F) {
+	for _, c := range deletesTable {
+		f.Add("", c.script+"\n", "")
+	}
+	for name, s := range hostile(1) {
+		f.Add(name+"() {\n", s, "\n}")
+	}
+	files := workTree()
+	f.Fuzz(func(t *testing.T, before, repeated, after string) {
+		const n, times = 100, 8
+		if len(before)+len(after) > 200 || len(repeated) > MaxScript/n/times/2 {
+			return
+		}
+		script := func(n int) string { return before + strings.Repeat(repeated, n) + after }
+		linear(t, files, fmt.Sprintf("%q %q %q", before, repeated, after), script(n), script(n*times), times)
+	})
 }
 
 // What is too much is not told.
@@ -131,6 +156,12 @@ func BenchmarkAnalyse(b *testing.B) {
 	for _, size := range []int{1 << 10, 128 << 10} {
 		script := strings.Repeat(line, size/len(line))
 		b.Run(fmt.Sprintf("%dkB", size>>10), func(b *testing.B) {
+			b.SetBytes(int64(len(script)))
+			for b.Loop() {
+				Analyse(script, here(files))
+			}
+		})
+		b.Run(fmt.Sprintf("%dkB,deletes", size>>10), func(b *testing.B) {
 			b.SetBytes(int64(len(script)))
 			for b.Loop() {
 				Deletes(Analyse(script, here(files)))

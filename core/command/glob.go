@@ -81,13 +81,14 @@ func (p pathPattern) match(s string) bool {
 	return on[len(t)]
 }
 
-// pathIndex finds the patterns that match among many.
+// pathIndex finds the patterns that match among many. It knows them by numbers that its owner gives them.
 type pathIndex struct {
-	plain map[string][]int
+	plain map[string][]int // numbers
 	// globs holds patterns by what they begin with, then by what they end with. lengths are those of the beginnings.
 	globs   map[string]*suffixIndex
 	lengths []int
 	all     []pathPattern
+	numbers []int // of those in all
 }
 
 type suffixIndex struct {
@@ -95,14 +96,14 @@ type suffixIndex struct {
 	lengths []int
 }
 
-func newPathIndex(patterns []string) *pathIndex {
-	x := &pathIndex{plain: make(map[string][]int), globs: make(map[string]*suffixIndex), all: make([]pathPattern, len(patterns))}
+func newPathIndex(patterns []string, numbers []int) *pathIndex {
+	x := &pathIndex{numbers: numbers, plain: make(map[string][]int), globs: make(map[string]*suffixIndex), all: make([]pathPattern, len(patterns))}
 	seen := make(map[int]bool)
 	for i, text := range patterns {
 		p := newPathPattern(text)
 		x.all[i] = p
 		if p.plain {
-			x.plain[text] = append(x.plain[text], i)
+			x.plain[text] = append(x.plain[text], numbers[i])
 			continue
 		}
 		s := x.globs[p.prefix]
@@ -128,12 +129,10 @@ func newPathIndex(patterns []string) *pathIndex {
 	return x
 }
 
-// find calls f with the places of the patterns that match, until f says that it is enough.
-func (x *pathIndex) find(s string, f func(i int) (enough bool)) {
-	for _, i := range x.plain[s] {
-		if f(i) {
-			return
-		}
+// find calls f with the numbers of the patterns that match, some at a time, until f says that it is enough.
+func (x *pathIndex) find(s string, f func(numbers []int) (enough bool)) {
+	if f(x.plain[s]) {
+		return
 	}
 	for _, n := range x.lengths {
 		if n > len(s) {
@@ -148,7 +147,7 @@ func (x *pathIndex) find(s string, f func(i int) (enough bool)) {
 				continue
 			}
 			for _, i := range g.by[s[len(s)-m:]] {
-				if x.all[i].match(s) && f(i) {
+				if x.all[i].match(s) && f(x.numbers[i:i+1]) {
 					return
 				}
 			}

@@ -140,10 +140,21 @@ func (a *arguments) valueOf(names ...string) (Word, bool) {
 func (o *optionSet) parse(words []Word, stop bool) arguments {
 	a := arguments{first: len(words)}
 	operand := func(i int) {
-		if len(a.operands) == 0 {
+		switch n := len(a.operands); {
+		case n == 0:
 			a.first = i
+			a.operands = words[i : i+1 : i+1]
+		case a.first+n == i && cap(a.operands) == n: // they stand side by side so far
+			a.operands = words[a.first : i+1 : i+1]
+		default:
+			a.operands = append(a.operands, words[i])
 		}
-		a.operands = append(a.operands, words[i])
+	}
+	// rest takes all words after the one at i for operands.
+	rest := func(i int) {
+		for i++; i < len(words); i++ {
+			operand(i)
+		}
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -163,7 +174,7 @@ func (o *optionSet) parse(words []Word, stop bool) arguments {
 			}
 			operand(i)
 			if stop {
-				a.operands = append(a.operands, words[i+1:]...)
+				rest(i)
 				return a
 			}
 		case strings.HasPrefix(text, "--"):
@@ -175,7 +186,7 @@ func (o *optionSet) parse(words []Word, stop bool) arguments {
 			a.ended, a.program = true, true
 		}
 		if stop && len(a.operands) > 0 && (a.unsure || a.ended) {
-			a.operands = append(a.operands, words[i+1:]...)
+			rest(i)
 			return a
 		}
 	}
@@ -237,6 +248,21 @@ func (o *optionSet) find(name string) (longOption, string) {
 	return found[0], ""
 }
 
+// letters holds the names of options of one letter.
+var letters = func() (t [128]string) {
+	for c := range t {
+		t[c] = "-" + string(rune(c))
+	}
+	return
+}()
+
+func letter(c byte) string {
+	if c < 128 {
+		return letters[c]
+	}
+	return "-" + string(rune(c))
+}
+
 func (o *optionSet) cluster(a *arguments, words []Word, i int) int {
 	w := words[i]
 	known := w.Doubt&open == 0
@@ -259,10 +285,12 @@ func (o *optionSet) cluster(a *arguments, words []Word, i int) int {
 				j++
 			}
 		}
-		opt := option{name: "-" + string(rune(c)), path: ar.path()}
+		opt := option{name: letter(c), path: ar.path()}
 		switch ar {
 		case unknown:
-			a.bad = orFirst(a.bad, "-"+string(rune(c))+" is not an option that is known")
+			if a.bad == "" {
+				a.bad = letter(c) + " is not an option that is known"
+			}
 		case value, pathValue, maybe, pathMaybe:
 			rest := text[j+1:]
 			switch {

@@ -29,19 +29,31 @@ func parse(script string) (*syntax.File, error) {
 	if len(script) > MaxScript {
 		return nil, errTooLong
 	}
-	marks := 0
+	if marks(script) > maxMarks {
+		return nil, errTooLong
+	}
+	from := source{rest: script}
+	if len(script) > piece { // else the parser reads but once
+		from.limit = depth() + maxFrames
+	}
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&from, "")
+}
+
+// depth is how many calls deep the caller is.
+func depth() int {
+	var callers [1 << 10]uintptr
+	return runtime.Callers(1, callers[:])
+}
+
+// marks counts the bytes that end or begin a command: there are no more commands than one for each.
+func marks(script string) (n int) {
 	for i := 0; i < len(script); i++ {
 		switch script[i] {
 		case ';', '\n', '|', '&', '(', '`':
-			marks++
+			n++
 		}
 	}
-	if marks > maxMarks {
-		return nil, errTooLong
-	}
-	var callers [1 << 10]uintptr
-	limit := runtime.Callers(0, callers[:]) + maxFrames
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&source{rest: script, limit: limit}, "")
+	return n
 }
 
 // source hands a script to the parser in small pieces, and stops when the parser has called itself too deeply: the parser
@@ -49,17 +61,38 @@ func parse(script string) (*syntax.File, error) {
 type source struct {
 	rest  string
 	limit int
+	begun bool
 }
+
+// piece is how many bytes that are neither letters nor digits are handed over at a time. Whatever nests has one, so the parser
+// calls itself at most so many times more between two looks at how deep it is.
+const piece = 512
+
+var wordByte = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+	}
+	return
+}()
 
 func (s *source) Read(b []byte) (int, error) {
 	if len(s.rest) == 0 {
 		return 0, io.EOF
 	}
-	var caller [1]uintptr
-	if runtime.Callers(s.limit, caller[:]) > 0 {
-		return 0, errTooDeep
+	if s.begun {
+		var caller [1]uintptr
+		if runtime.Callers(s.limit, caller[:]) > 0 {
+			return 0, errTooDeep
+		}
 	}
-	n := copy(b[:min(len(b), 256)], s.rest)
+	s.begun = true
+	n := 0
+	for most, left := min(len(b), len(s.rest)), piece; n < most && left > 0; n++ {
+		if !wordByte[s.rest[n]] {
+			left--
+		}
+	}
+	copy(b, s.rest[:n])
 	s.rest = s.rest[n:]
 	return n, nil
 }

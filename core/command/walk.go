@@ -13,8 +13,30 @@ type reader struct {
 	budget int
 	seen   map[string]Program
 	funcs  map[string]bool
+	// argvs and stacks hold the words and layers of segments.
+	argvs  room[Word]
+	stacks room[Layer]
 	// lost says that a function changes folder: from there on no folder is known.
 	lost bool
+}
+
+// room gives out short slices of one longer one: a script has very many of them.
+type room[T any] struct {
+	free []T
+	next int
+}
+
+// take gives an empty slice with room for n.
+func (r *room[T]) take(n int) []T {
+	if n > len(r.free) {
+		if r.next = min(2*r.next+4, 64); n > r.next/2 {
+			return make([]T, 0, n)
+		}
+		r.free = make([]T, r.next)
+	}
+	got := r.free[:0:n]
+	r.free = r.free[n:]
+	return got
 }
 
 // scriptReader reads one script: the whole one, or one that stands in an argument of another.
@@ -49,7 +71,7 @@ func (r *reader) script(doubts *Doubt, text, dir string, depth int) []Segment {
 		*doubts |= unreadable(err)
 		return nil
 	}
-	var out []Segment
+	out := make([]Segment, 0, marks(text)/2+1)
 	s := scriptReader{reader: r, src: text, doubts: doubts, depth: depth, out: &out, dir: dir, sure: dir != ""}
 	s.list(file.Stmts, Start)
 	return out
@@ -437,8 +459,7 @@ func (s *scriptReader) call(st *syntax.Stmt, c *syntax.CallExpr, join Join, befo
 		end = c.Assigns[n-1].End()
 	}
 	if n := len(c.Args); n > 0 {
-		seg.Argv = make([]Word, len(before), n+len(before))
-		copy(seg.Argv, before)
+		seg.Argv = append(s.argvs.take(n+len(before)), before...)
 		for _, w := range c.Args {
 			word := s.word(w, &inner)
 			seg.Doubts |= word.Doubt
@@ -493,7 +514,14 @@ func (s *scriptReader) folder(seg *Segment) {
 		f, err := s.context.Files.Stat(to)
 		s.sure = err == nil && f.Folder
 	}
+	if !s.sure && len(s.dir) > len(s.context.Dir)+maxGuess {
+		s.dir = ""
+	}
 }
+
+// maxGuess is how many bytes the path of a folder that may not be there may grow to: a script that goes on and on into folders
+// that aren't there would make each look at the disk longer.
+const maxGuess = 256
 
 // shadow takes the programs away from commands that a function of the script may stand in for.
 func (r *reader) shadow(segments []Segment) {

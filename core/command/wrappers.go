@@ -155,17 +155,21 @@ func (s *scriptReader) layers(seg *Segment) {
 			seg.Doubts |= TooDeep
 			return
 		}
-		l := Layer{Argv: words, At: at, Program: s.program(words[0], shell)}
+		n := len(seg.Layers)
+		if n == 0 {
+			seg.Layers = s.stacks.take(1)
+		}
+		seg.Layers = append(seg.Layers, Layer{Argv: words, At: at, Program: s.program(words[0], shell)})
+		l := &seg.Layers[n]
 		if l.Program.Name == "" {
 			l.Doubts |= DynamicName
-		} else if n := len(seg.Layers); n > 0 && seg.Layers[n-1].Kind == Package {
+		} else if n > 0 && seg.Layers[n-1].Kind == Package {
 			l.Program = Program{Name: l.Program.Name} // found by the package manager
 		}
-		skip, keep := s.layer(seg, &l, shell)
+		skip, keep := s.layer(seg, l, shell)
 		if at >= 0 && skip >= 0 {
 			at += skip
 		}
-		seg.Layers = append(seg.Layers, l)
 		if l.Doubts.Has(Folder) { // what follows runs elsewhere
 			s.dir, s.sure, seg.Dir, seg.Sure = "", false, "", false
 		}
