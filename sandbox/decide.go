@@ -61,7 +61,8 @@ type Decision struct {
 // clean and whose links the caller resolved (for a name that doesn't exist, those of the folder it would stand in).
 //
 // On Linux a command finds Temp at /tmp as well, and it may make a few names that Decide refuses because it doesn't look at
-// the disk: the folders .git and .claude, and the harmless settings of a Git repository that the command itself makes.
+// the disk: the folders .git, .claude and the like, a file HEAD that makes no Git folder, and the harmless settings of a Git repository
+// that the command itself makes.
 func (p Policy) Decide(op Op, path string) Decision { return p.index().decide(op, path) }
 
 // Decider gives Decide for many paths: it is made ready once.
@@ -79,6 +80,8 @@ type index struct {
 	files         map[string]bool // places in writes that are one file
 	opened        map[string]bool // protected paths opened alone
 	roots         map[string]bool // what a grant names can't itself be removed under that grant
+	// looks says that who asks looks at the disk for what is a Git folder, or becomes one, and needs no name for it.
+	looks bool
 }
 
 func (p Policy) index() *index {
@@ -277,7 +280,7 @@ func (x *index) decideWrite(op Op, path string, h how) Decision {
 	if x.private(at) {
 		return Decision{Allowed: true, Rule: rule}
 	}
-	if name, yes := Protected(path); yes && !x.opened[path] && !(h == ofFolder && strings.HasSuffix(path, "/"+name) && madeByTools(name)) {
+	if name, yes := Protected(path); yes && !x.opened[path] && !(x.looks && fold(name) == "head") && !(h == ofFolder && strings.HasSuffix(path, "/"+name) && madeByTools(name)) {
 		return Decision{Rule: "protected: " + name, Opens: OpensProtected}
 	}
 	return Decision{Allowed: true, Rule: rule}
@@ -293,5 +296,5 @@ func (x *index) private(root string) bool {
 // madeByTools reports whether a protected name may be made as a folder: what counts in it is protected by itself.
 func madeByTools(name string) bool {
 	name = fold(name)
-	return name == ".git" || name == ".claude" || name == ".git/hooks"
+	return name == ".git" || name == ".git/hooks" || protectedWays[name] || name == "head" // only a file HEAD makes a Git folder
 }

@@ -212,3 +212,41 @@ func TestLinkedPath(t *testing.T) {
 		t.Errorf("%+v: %s", exit, out)
 	}
 }
+
+// Every protected name is closed for commands, in whatever way they would make it, and nothing of it is left behind.
+func TestRunProtected(t *testing.T) {
+	b := newBench(t)
+	p := Guarded(b.m).AllowWrite(b.mkdir(b.m.Workspace + "/granted"))
+	var dirs, script strings.Builder
+	n := 0
+	for _, name := range protectedSamples() {
+		if strings.EqualFold(filepath.Base(name), "head") {
+			continue // it is the kind of folder that counts: the suite's cases of bare repositories
+		}
+		path := fmt.Sprintf("t%d/%s", n, name)
+		fmt.Fprintf(&dirs, " %q", filepath.Dir(path))
+		tries := []string{"echo evil > %q"} // the shell does it itself
+		if n++; n%20 == 0 {
+			tries = append(tries, "mv f %q", "mv d %q", "ln f %q", "ln -s ../f %q", "cp f %q")
+		}
+		for _, try := range tries {
+			fmt.Fprintf(&script, "("+try+") 2>/dev/null && echo %q\n", path, "made: "+fmt.Sprintf(try, path))
+		}
+	}
+	out, exit := b.sh(p, "cd granted && echo evil > f && mkdir d && echo evil > d/x || exit 9\nmkdir -p"+dirs.String()+" 2>/dev/null\n"+script.String()+"test -f f && test -f d/x && echo end\n")
+	if exit.Code != 0 || out != "end" {
+		t.Errorf("%+v\n%s", exit, out)
+	}
+	evil := 0
+	filepath.WalkDir(b.m.Workspace+"/granted", func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			t.Error(err)
+		} else if !entry.IsDir() {
+			evil++
+		}
+		return nil
+	})
+	if evil != 2 || n < 100 {
+		t.Errorf("%d files are there after %d names, want the two that tried", evil, n)
+	}
+}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -248,24 +249,48 @@ func (s *seatbelt) protected(roots []string) {
 	allow = append(allow, inRoots(git+"(.*/)?"+foldedRegex("hooks")+"/[^/]*"+foldedRegex(".sample")+"$"))
 	s.rule("deny", writeOps, deny...)
 	s.rule("allow", writeOps, allow...)
+	dotGit := "/" + foldedRegex(".git")
+	gitsOwn := "(" + foldedRegex("modules") + "|" + foldedRegex("worktrees") + ")"
+	head := foldedRegex("head") + "$"
+	// Of a folder that is made the kind may not be known yet: then it is taken for a file.
+	s.rule("deny", writeOps, "(require-all "+regexFilter("/"+head)+" (require-not (vnode-type DIRECTORY)) (require-not "+
+		regexFilter(dotGit+"/(("+foldedRegex("logs")+"|"+gitsOwn+"(/.*)?)/)?"+head)+"))")
 	deny = nil
-	for _, g := range groups(protectedNames) {
+	dotted, others := set(), []string{}
+	for name := range protectedNames {
+		if name[0] == '.' {
+			dotted[name] = true
+		} else {
+			others = append(others, foldedRegex(name))
+		}
+	}
+	for _, end := range protectedEndings {
+		others = append(others, "[^/]*"+foldedRegex(end))
+	}
+	slices.Sort(others)
+	for _, g := range groups(dotted) {
 		deny = append(deny, regexFilter("/("+g+")(/.*)?$"))
 	}
-	claude := "/" + foldedRegex(".claude")
-	for _, g := range groups(protectedInClaude) {
-		deny = append(deny, regexFilter(claude+"/("+g+")(/.*)?$"))
+	for _, pattern := range others {
+		deny = append(deny, regexFilter("/"+otherLetters(pattern)+"(/.*)?$"))
+	}
+	for _, folder := range slices.Sorted(maps.Keys(protectedParts)) {
+		for _, g := range groups(set(protectedParts[folder]...)) {
+			deny = append(deny, regexFilter("/"+otherLetters(foldedRegex(folder))+"/("+g+")(/.*)?$"))
+		}
+	}
+	for _, way := range slices.Sorted(maps.Keys(protectedWays)) {
+		deny = append(deny, regexFilter("/"+otherLetters(foldedRegex(way))+"(/"+otherName+"(/.*)?)?$"))
 	}
 	deny = append(deny,
 		regexFilter("/[.]"+otherName+"(/.*)?$"),
-		regexFilter(claude+"/"+otherName+"(/.*)?$"),
-		regexFilter("/"+foldedRegex("opencode.")+otherName+"$"),
-		regexFilter(claude+"/"+foldedRegex("settings")+"[^/]*"+foldedRegex(".json")+"(/.*)?$"),
-		regexFilter(git+"("+foldedRegex("modules")+"|"+foldedRegex("worktrees")+")/[^/]*$"),
-		regexFilter("/("+foldedRegex(".git")+"|"+foldedRegex(".claude")+"|"+foldedRegex("commondir")+")$"))
+		regexFilter("/"+foldedRegex(".claude")+"/"+foldedRegex("settings")+"[^/]*"+foldedRegex(".json")+"(/.*)?$"),
+		regexFilter(git+gitsOwn+"/[^/]*$"),
+		regexFilter("/("+foldedRegex(".git")+"|"+foldedRegex("commondir")+")$"))
 	s.rule("deny", writeOps, deny...)
+	// What may hold a HEAD isn't moved to where it would make a Git folder.
 	s.rule("deny", []string{"file-write-unlink"},
-		"(require-all (vnode-type DIRECTORY) "+regexFilter("/"+foldedRegex(".git")+"/("+foldedRegex("modules")+"|"+foldedRegex("worktrees")+")(/.*)?$")+")")
+		"(require-all (vnode-type DIRECTORY) "+regexFilter(dotGit+"/("+foldedRegex("logs")+"|"+gitsOwn+"(/.*)?)$")+")")
 	var names []string
 	for _, name := range s.policy.names {
 		names = append(names, s.literal("NAME", name))
@@ -453,6 +478,12 @@ func foldedRegex(name string) string {
 		}
 	}
 	return b.String()
+}
+
+// otherLetters lets something outside ASCII stand for s and k in a regular expression of foldedRegex: a file system may take other
+// letters for these two (the long s, the sign for kelvin). It is for names that otherName would close too much for.
+func otherLetters(pattern string) string {
+	return strings.NewReplacer("[sS]", "([sS]|[^ -~/]+)", "[kK]", "([kK]|[^ -~/]+)").Replace(pattern)
 }
 
 // otherName is the regular expression for a name with a character outside ASCII. A file system may take one of these for a

@@ -135,6 +135,12 @@ var macPaths = []string{
 	"/Users/anna/Handrail/site/\u0e01.txt", "/Users/anna/Handrail/site/opencode.txt", "/Users/anna/Handrail/site/.git/refs/heads/\u0e01",
 	"/Users/anna/Handrail/site/.claude", "/Users/anna/Handrail/site/.claude/commands/x", "/Users/anna/Handrail/site/.claude/settings.local.json", "/Users/anna/Handrail/site/.claude/other",
 	"/Users/anna/Handrail/site/commondir", "/Users/anna/Handrail/site/x/commondir/y", "/Users/anna/Handrail/site/.mcp.json", "/Users/anna/Handrail/site/opencode.json", "/Users/anna/Handrail/site/.envrc",
+	"/Users/anna/Handrail/site/HEAD", "/Users/anna/Handrail/site/x/Head", "/Users/anna/Handrail/site/HEAD/x", "/Users/anna/Handrail/site/HEADS", "/Users/anna/Handrail/site/.git/logs/HEAD", "/Users/anna/Handrail/site/.git/foo/HEAD",
+	"/Users/anna/Handrail/site/.git/refs/remotes/origin/HEAD", "/Users/anna/Handrail/site/.git/logs/refs/HEAD", "/Users/anna/Handrail/site/.git/worktrees/w/HEAD", "/Users/anna/Handrail/site/.git/x/.git/HEAD", "/Users/anna/Handrail/site/.git/hooks/.git/HEAD",
+	"/Users/anna/Handrail/site/.hg", "/Users/anna/Handrail/site/.hg/hgrc", "/Users/anna/Handrail/site/.HG/Hgrc", "/Users/anna/Handrail/site/.hg/store/data/x", "/Users/anna/Handrail/site/.hg/dirstate", "/Users/anna/Handrail/site/.hg/\u017fharedpath",
+	"/Users/anna/Handrail/site/.jj", "/Users/anna/Handrail/site/.jj/repo", "/Users/anna/Handrail/site/.jj/repo/config.toml", "/Users/anna/Handrail/site/.jj/repo/op_store/x", "/Users/anna/Handrail/site/.jj/repo/store/git/hooks/x", "/Users/anna/Handrail/site/.jj/repo/store/git/objects/x",
+	"/Users/anna/Handrail/site/_darcs/prefs", "/Users/anna/Handrail/site/_darcs/prefs/defaults", "/Users/anna/Handrail/site/_darc\u017f/prefs/defaults", "/Users/anna/Handrail/site/_darcs/patches/x", "/Users/anna/Handrail/site/mise.toml", "/Users/anna/Handrail/site/mi\u017fe.toml", "/Users/anna/Handrail/site/promise.toml",
+	"/Users/anna/Handrail/site/.helix/config.toml", "/Users/anna/Handrail/site/x.code-workspace", "/Users/anna/Handrail/site/\u0e01.code-wor\u212a\u017fpace", "/Users/anna/Handrail/site/x.\u0e01.txt", "/Users/anna/Handrail/site/cru\u017fh.json", "/Users/anna/Handrail/site/crush.txt", "/Users/anna/Handrail/site/.claude/notes/\u0e01.md",
 	"/Users/anna/.ssh/id_ed25519", "/Users/anna/.ssh", "/Users/anna/.zshrc", "/Users/anna/Library/Keychains/login.keychain-db", "/Users/anna/Library/Application Support/Handrail/tokens",
 	"/Users/anna/Library/Application Support", "/Users/anna/Library/LaunchAgents/x.plist", "/Users/anna/.cargo/bin/rg", "/Users/anna/.cargo/credentials.toml", "/Users/anna/bin/x", "/Users/anna/.nvm/versions/node",
 	"/System/Library/Frameworks/x", "/System/Volumes/Data/Users/anna/.ssh/id", "/System/Volumes/Data/Users/anna/Handrail/x", "/usr/bin/git", "/usr/local/bin/x", "/opt/homebrew/bin/rg", "/bin/sh",
@@ -183,6 +189,66 @@ func TestSBPLAgreesWithDecide(t *testing.T) {
 		t.Fatalf("only %d answers were compared", n)
 	}
 	t.Logf("%d answers compared", n)
+}
+
+// protectedSamples are paths for every protected name.
+func protectedSamples() []string {
+	var paths []string
+	for name := range protectedNames {
+		paths = append(paths, name)
+	}
+	for _, end := range protectedEndings {
+		paths = append(paths, "a"+end)
+	}
+	for folder, parts := range protectedParts {
+		for _, part := range parts {
+			paths = append(paths, folder+"/"+part)
+		}
+	}
+	for name := range protectedInGit {
+		paths = append(paths, ".git/"+name, "b.git/"+name)
+	}
+	paths = append(paths, "HEAD", "b.git/HEAD", "commondir", ".claude/settings.json")
+	slices.Sort(paths)
+	return paths
+}
+
+// Every protected name, as a file, as a folder, deeper and in capitals, is closed by the profile's text too.
+func TestSBPLProtected(t *testing.T) {
+	site := "/Users/anna/Handrail/site/"
+	p := Guarded(mac).AllowWrite(at("/Users/anna/Handrail/site"))
+	profile := parse(t, p)
+	for _, name := range protectedSamples() {
+		for _, path := range []string{site + name, site + "a/b/" + name, site + strings.ToUpper(name)} {
+			for _, op := range []Op{Write, Create, Delete, Attributes} {
+				if d := p.Decide(op, path); d.Allowed || d.Opens != OpensProtected {
+					t.Errorf("%s %s: %+v", op, path, d)
+				}
+				if got, rule, err := profile.Decide(sbpl.Request{Op: op.Seatbelt(), Path: path, Kind: "REGULAR-FILE"}); got || err != nil {
+					t.Errorf("%s %s: the profile allows it: %v, %v", op, path, rule, err)
+				}
+			}
+		}
+	}
+	for way := range protectedWays { // nothing prepared can be moved there, or away
+		for _, op := range []string{"file-write-create", "file-write-unlink"} {
+			if got, rule, err := profile.Decide(sbpl.Request{Op: op, Path: site + way, Kind: "DIRECTORY"}); got || err != nil {
+				t.Errorf("%s %s: the profile allows it: %v, %v", op, way, rule, err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		op, path, kind string
+		want           bool
+	}{
+		{"file-write-create", "head", "DIRECTORY", true}, {"file-write-create", "head", "REGULAR-FILE", false}, {"file-write-create", "HEAD", "SYMLINK", false},
+		{"file-write-unlink", ".git/logs", "DIRECTORY", false}, {"file-write-unlink", ".git/modules/a/b", "DIRECTORY", false}, {"file-write-unlink", ".git/rebase-merge", "DIRECTORY", true},
+		{"file-write-unlink", ".git/refs/heads/x", "DIRECTORY", true}, {"file-write-create", ".git/refs/heads/x/HEAD", "REGULAR-FILE", false},
+	} {
+		if got, rule, err := profile.Decide(sbpl.Request{Op: c.op, Path: site + c.path, Kind: c.kind}); got != c.want || err != nil {
+			t.Errorf("%s %s (%s): %v (%v, %v), want %v", c.op, c.path, c.kind, got, rule, err, c.want)
+		}
+	}
 }
 
 func TestSBPLNetwork(t *testing.T) {

@@ -49,6 +49,7 @@ func idOf(st *unix.Stat_t) fileID { return fileID{uint64(st.Dev), st.Ino} }
 
 func newSupervisor(p Policy, todo plan) (*supervisor, error) {
 	s := &supervisor{policy: p, index: p.index(), nested: map[string]bool{}, made: map[fileID]madeAs{}, folders: map[fileID]int{}}
+	s.index.looks = true
 	for i, path := range todo.Held {
 		s.held = append(s.held, heldRoot{path, fdHeld + i})
 	}

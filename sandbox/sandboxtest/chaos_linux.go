@@ -19,7 +19,7 @@ import (
 const chaosCommand = "sandboxtest-chaos"
 
 // chaosNames are what Git and others look for, and what is like it.
-var chaosNames = []string{".git", "config", "config.lock", "hooks", "HEAD", "HEAD.lock", "objects", "refs", "modules", "commondir", "pre-commit", "x.sample", "a", "b", "c.git",
+var chaosNames = []string{".git", "config", "config.lock", "hooks", "HEAD", "HEAD.lock", "objects", "refs", "modules", "commondir", ".hg", "hgrc", "pre-commit", "x.sample", "a", "b", "c.git",
 	".vscode", ".claude", "commands", "settings.json", ".bashrc", ".GIT", "Config", "worktrees", "heads"}
 
 // chaos does n random changes.
@@ -132,7 +132,7 @@ func Chaos(t *testing.T) {
 					}
 				}
 				name, yes := sandbox.Protected(path)
-				if first, _, _ := strings.Cut(strings.ToLower(name), "/"); strings.HasSuffix(first, ".git") && first != ".git" {
+				if first, _, _ := strings.Cut(strings.ToLower(name), "/"); strings.HasSuffix(first, ".git") && first != ".git" || lower == "head" {
 					return nil // it counts once it looks like a repository: above
 				}
 				if dir := strings.ToLower(filepath.Base(filepath.Dir(path))); dir == "modules" || dir == "worktrees" {
@@ -142,7 +142,7 @@ func Chaos(t *testing.T) {
 					return nil
 				}
 				switch {
-				case entry.IsDir() && (lower == ".git" || lower == ".claude" || lower == "hooks"):
+				case entry.IsDir() && (lower == ".git" || lower == ".claude" || lower == ".hg" || lower == "hooks"):
 				case entry.IsDir() && lower == ".vscode" && rel == "x/.vscode":
 				case entry.Type().IsRegular() && lower == "config":
 					if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "evil") {

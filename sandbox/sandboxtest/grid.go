@@ -92,6 +92,11 @@ var grid = []struct {
 	{"assistant's commands", "work/granted/.claude/commands/%s.md", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
 	{"assistant's settings", "work/granted/%s/.mcp.json", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
 	{"assistant's other files", "work/granted/.claude/notes-%s.md", [7]string{"r", "r", "rwcda", "r", "rwcda", "r", "rwca"}},
+	{"Mercurial's settings", "work/granted/%s/.hg/hgrc", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
+	{"Mercurial's store", "work/granted/h/.hg/store/%s", [7]string{"r", "r", "rwcda", "r", "rwcda", "r", "rwca"}},
+	{"Jujutsu's settings", "work/granted/%s/.jj/repo/config.toml", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
+	{"workspace of an editor", "work/granted/a-%s.code-workspace", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
+	{"interpreter's start-up file", "work/granted/%s/.ghci", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
 	{"environment of a folder", "work/granted/%s/.envrc", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
 }
 
