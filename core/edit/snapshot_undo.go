@@ -38,7 +38,7 @@ type Refusal struct {
 // and extended attributes, what was changed is exchanged in one step, what was created is taken into the store, and a
 // rename is the one and the other. The undo is a change of its own and can be undone.
 //
-// A file that was changed since is left as it is. If there is one, the error is stale, [Undone.Left] names all of them,
+// A file that was changed since is left as it is, and so is one that would come to stand where Git obeys it (obeyed). If there is one, the error is stale, [Undone.Left] names all of them,
 // and nothing is done, unless rest asks for the others. A Git folder is put back as a whole or not at all.
 //
 // Other errors are hints too: not_found where nothing of that name is kept, nothing_to_undo where all is as it was,
@@ -277,7 +277,7 @@ func (u *undoing) check() {
 	for again := true; again; {
 		again = u.git()
 		for _, x := range u.steps {
-			again = u.parents(x) || again
+			again = u.settings(x) || u.parents(x) || again
 		}
 		for _, x := range slices.Backward(u.steps) {
 			again = u.empties(x) || again

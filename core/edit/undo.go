@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -327,6 +328,11 @@ func (u *Undo) Restore(root *os.Root, id string) (Result, error) {
 	defer t.close()
 	since := func(why string) (Result, error) {
 		return Result{}, hint.New("stale", shown(e.Name)+" was changed since").Because(why).Then("it was left as it is")
+	}
+	if e.OldHash != "" {
+		if _, ok := obeyed(path.Join(e.Folder, e.Name), standsNow, standsNow); ok {
+			return since(whyGit)
+		}
 	}
 	switch {
 	case t.parent != identity{e.Device, e.Inode}:

@@ -230,6 +230,12 @@ func (r *restoring) judge() {
 		r.why = "it was changed since"
 		return
 	}
+	if r.OldHash != "" {
+		if _, ok := obeyed(path.Join(r.Folder, r.Name), standsNow, standsNow); ok {
+			r.why = whyGit
+			return
+		}
+	}
 	switch {
 	case r.OldHash == "":
 		p.plan(putNone)

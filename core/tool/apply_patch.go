@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/hint"
+	"handrail/sandbox"
 )
 
 // ApplyPatchInput is what apply_patch takes.
@@ -80,11 +82,22 @@ var applyPatchTool = define[ApplyPatchInput, ApplyPatchOutput](Tool{
 		o.Digest = r.Digest
 		return g.patchDiff(r), len(r.Files), nil
 	}
+	asked := make(map[*place]bool)
+	for _, at := range t {
+		_, asked[at] = sandbox.ProtectedAt(at.real)
+	}
 	p.run = func(ctx context.Context) (answer, error) {
 		r, err := edit.ApplyPatch(patch, t.at, o)
 		if err != nil {
 			t.unmake(g)
 			return answer{}, err
+		}
+		for _, f := range patch.Files {
+			if at := t[cmp.Or(f.To, f.Path)]; f.Action != edit.DeleteFile && !asked[at] {
+				if err := at.stays(); err != nil {
+					return answer{}, err
+				}
+			}
 		}
 		return g.patched(ctx, c, t, r), nil
 	}

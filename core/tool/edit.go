@@ -10,6 +10,7 @@ import (
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/hint"
+	"handrail/sandbox"
 )
 
 // EditInput is what edit takes.
@@ -118,10 +119,16 @@ func (g *Gate) change(at *place, phrase string, o edit.Options, do func(outside 
 	if o.DryRun {
 		effects = []effect{{kind: read, place: at}}
 	}
+	_, asked := sandbox.ProtectedAt(at.real)
 	return effects, func(ctx context.Context) (answer, error) {
 		r, err := do(!joined, o)
 		if err != nil {
 			return answer{}, err
+		}
+		if joined && !asked && !r.DryRun {
+			if err := at.stays(); err != nil {
+				return answer{}, err
+			}
 		}
 		return g.changed(ctx, c, at, r), nil
 	}

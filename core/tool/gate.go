@@ -399,11 +399,13 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 			}
 		}
 		d := now.Decide(op, p.real)
-		if d.Allowed && !g.swapped(s, p) {
-			return writeHere, "", nil
-		}
 		wider := now.AllowRead(unit).AllowWrite(unit).Decide(op, p.real)
+		name, git := sandbox.ProtectedAt(p.real)
 		switch {
+		case git && wider.Allowed && now.Profile() != "classic":
+			return protected, "protected: " + name, nil
+		case d.Allowed && !g.swapped(s, p):
+			return writeHere, "", nil
 		case wider.Allowed:
 			return writeElse, d.Rule, nil
 		case wider.Opens == sandbox.OpensProtected:

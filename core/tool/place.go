@@ -11,6 +11,7 @@ import (
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/hint"
+	"handrail/sandbox"
 )
 
 // place is where a path leads: a unit's folder that is held open, and a name in it. What was checked and what is used are
@@ -142,6 +143,20 @@ func (p *place) enter(element string) error {
 		return hint.New("changed", fmt.Sprintf("%q changed while it was being opened", p.given)).Then("try again")
 	}
 	return nil
+}
+
+// stays looks again at a file that was written without being asked for alone: a command that ran at the same time may have made
+// its folder a Git folder, whose settings and hooks are. Such a file is taken away.
+func (p *place) stays() error {
+	name, ok := sandbox.ProtectedAt(p.real)
+	if !ok {
+		return nil
+	}
+	h := hint.New("protected", fmt.Sprintf("%q was taken away again", p.given)).Because("while it was written its folder became a Git repository, which obeys " + name).Then("call again: the person is asked for it")
+	if err := p.dir.Remove(p.name); err != nil {
+		return h.Because("it could not be taken away: tell the person").Wrap(err)
+	}
+	return h
 }
 
 // makeUnit makes the unit's folder, which is missing, in the workspace, and goes into it. made is false when another did
