@@ -91,10 +91,11 @@ func (c *call) spot(dirfd uint64, path string, follow bool) (sp spot, ok bool) {
 	return sp, false
 }
 
-// named reports whether a path, as it is written, goes through a protected name.
+// named reports whether a path, as it is written, goes through a protected name. A written HEAD says nothing: it may stand in a folder
+// .git that the path starts from, and what it makes of its folder is looked at.
 func named(path string) bool {
-	_, yes := Protected(filepath.Clean(path))
-	return yes
+	name, yes := Protected(filepath.Clean(path))
+	return yes && fold(name) != "head"
 }
 
 // walk opens a path of the caller, which starts from the folder from or, where that is -1, from the caller's dirfd. It takes none
