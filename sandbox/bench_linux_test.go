@@ -55,6 +55,9 @@ func BenchmarkTrue(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer v.close()
+			if err := v.list(plain); err != nil {
+				b.Fatal(err)
+			}
 			cmd := exec.Command("/usr/bin/bwrap", append(v.args, "/usr/bin/true")...)
 			cmd.ExtraFiles = files
 			if out, err := cmd.CombinedOutput(); err != nil {

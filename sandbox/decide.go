@@ -296,5 +296,5 @@ func (x *index) private(root string) bool {
 // madeByTools reports whether a protected name may be made as a folder: what counts in it is protected by itself.
 func madeByTools(name string) bool {
 	name = fold(name)
-	return name == ".git" || name == ".git/hooks" || protectedWays[name] || name == "head" // only a file HEAD makes a Git folder
+	return name == ".git" || name == ".git/hooks" || protectedWays()[name] || name == "head" // only a file HEAD makes a Git folder
 }

@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 )
@@ -203,27 +201,6 @@ func with(change func(*Machine)) Machine {
 	change(&m)
 	return m
 }
-
-// The launcher decides with the policy it was sent.
-func TestRecord(t *testing.T) {
-	p := Guarded(linux).AllowRead(at("/a")).AllowWrite(at("/b"), Place{Path: "/c", Device: 1, Inode: 1, File: true}).AllowProtected("/b/.vscode").AllowNetwork().CloseSensitive().AllowSpotlight()
-	text, err := json.Marshal(plan{Policy: p.record()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var todo plan
-	if err := json.Unmarshal(text, &todo); err != nil {
-		t.Fatal(err)
-	}
-	if got := todo.Policy.policy(); !reflect.DeepEqual(got, p) {
-		t.Errorf("%+v, want %+v", got, p)
-	}
-	if !(record{}).policy().isNothing() {
-		t.Error("an empty record allows something")
-	}
-}
-
-func (p Policy) isNothing() bool { return p.profile == nothing }
 
 func FuzzDecide(f *testing.F) {
 	for _, s := range []string{"/home/anna/Handrail/site/x", "/home/anna/Handrail/site/.git/hooks/x", "/", "", "/home/anna/.ssh", "//", "/home/anna/Handrail/site/..", "/\x00"} {

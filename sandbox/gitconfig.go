@@ -16,13 +16,13 @@ import (
 // and puts a copy in place when every entry is harmless.
 
 // harmlessSettings are entries that run nothing and send nothing anywhere, by section and key, all lower-case.
-var harmlessSettings = set(
+var harmlessSettings = &names{list: []string{
 	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase", "core.precomposeunicode",
 	"core.symlinks", "core.autocrlf", "core.eol", "core.safecrlf", "core.quotepath", "core.longpaths", "core.sharedrepository",
 	"extensions.objectformat", "extensions.refstorage", "extensions.partialclone", "init.defaultbranch", "user.name", "user.email",
 	"remote.fetch", "remote.promisor", "remote.partialclonefilter", "remote.mirror", "remote.tagopt", "remote.url",
 	"branch.remote", "branch.merge", "branch.rebase", "submodule.active", "submodule.url", "clone.defaultremotename", "pull.rebase", "pull.ff",
-)
+}}
 
 // gitSetting is one entry of a Git config: section and key in lower case, the subsection as written.
 type gitSetting struct{ section, sub, key, value string }
@@ -97,7 +97,7 @@ func harmlessConfig(text string) error {
 	}
 	for _, s := range settings {
 		switch {
-		case !harmlessSettings[s.name()]:
+		case !harmlessSettings.has(s.name()):
 			return fmt.Errorf("the setting %s.%s", s.section, s.key)
 		case s.key == "url" && !harmlessURL(s.value):
 			return fmt.Errorf("the address %q", s.value)
@@ -168,7 +168,7 @@ func checkRepository(dir string, deep bool) error {
 		if err != nil {
 			return err
 		}
-		if gitNames[path] {
+		if gitNames.has(path) {
 			return fs.SkipDir
 		}
 		from, to := protected(append([]string{".git"}, strings.Split(fold(path), "/")...))
@@ -176,7 +176,7 @@ func checkRepository(dir string, deep bool) error {
 		case path == "." || from == to || from > 0: // a name that means nothing to Git
 			return nil
 		case !deep && strings.Contains(path, "/") && !strings.HasPrefix(path, "hooks/"):
-		case entry.IsDir() && (entry.Name() == "hooks" || to == 3 && !protectedInGit[entry.Name()]): // or a submodule's folder
+		case entry.IsDir() && (entry.Name() == "hooks" || to == 3 && !protectedInGit.has(entry.Name())): // or a submodule's folder
 			return nil
 		case entry.Name() == "config" && entry.Type().IsRegular():
 			return checkConfig(root, path)

@@ -86,7 +86,7 @@ func (c *call) guardsGit(op Op, path string) bool {
 	i := strings.LastIndexByte(path, '/')
 	dir, name := path[:max(i, 1)], fold(path[i+1:]) // some folders take names in other letters for the same
 	parts := isGitPart(name)
-	if c.policy.profile == classic || !parts && !protectedInGit[name] && !strings.HasSuffix(fold(dir), "/hooks") || strings.HasSuffix(fold(dir), ".git") && !parts {
+	if c.policy.profile == classic || !parts && !protectedInGit.has(name) && !strings.HasSuffix(fold(dir), "/hooks") || strings.HasSuffix(fold(dir), ".git") && !parts {
 		return false
 	}
 	folder, err := openFolder(dir)
@@ -103,7 +103,7 @@ func (c *call) guardsGit(op Op, path string) bool {
 		return isGit(folder, name) && !c.adopt(dir, folder)
 	case parts && op == Delete: // what is left would no longer look like a Git folder, and its config could be changed
 		return !strings.HasSuffix(fold(dir), ".git") && isGit(folder, "") && !c.isMade(folder)
-	case protectedInGit[name] && isGit(folder, ""):
+	case protectedInGit.has(name) && isGit(folder, ""):
 		return !(c.isMade(folder) && (op == Delete || op == Attributes))
 	case strings.HasSuffix(fold(dir), "/hooks") && !strings.HasSuffix(name, ".sample"):
 		above, err := openFolder(dir[:strings.LastIndexByte(dir, '/')])
@@ -253,7 +253,7 @@ func replaceConfig(folder int, name, text string, mode uint32, rename ...string)
 func movesInGit(from, to string) bool {
 	a, aIn := gitPart(from)
 	b, bIn := gitPart(to)
-	return !aIn && !bIn || aIn && bIn && gitNames[a] && a == b
+	return !aIn && !bIn || aIn && bIn && gitNames.has(a) && a == b
 }
 
 // gitPart gives the element below the outermost Git folder that a path lies in.

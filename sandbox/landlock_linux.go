@@ -65,8 +65,11 @@ func (r ruleset) allow(fd int, rights uint64) error {
 	return nil
 }
 
+// rulesets are several that get the same rules.
+type rulesets []ruleset
+
 // allowPath gives rights below a path of the sandbox's own view. A path that isn't there is left out.
-func (r ruleset) allowPath(path string, rights uint64) error {
+func (all rulesets) allowPath(path string, rights uint64) error {
 	fd, err := openat2(unix.AT_FDCWD, path, unix.O_PATH, 0, unix.RESOLVE_NO_MAGICLINKS)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -82,66 +85,68 @@ func (r ruleset) allowPath(path string, rights uint64) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= rightsFile | ll.AccessFSExecute
 	}
-	return r.allow(fd, rights)
+	for _, r := range all {
+		if err := r.allow(fd, rights); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // allowOwn gives what a command may do without asking the supervisor: read all that is shown, change the session's own
 // folders, use the usual devices.
-func (r ruleset) allowOwn(p Policy) error {
-	if err := r.allowPath("/", rightsRead); err != nil {
+func (all rulesets) allowOwn(p Policy) error {
+	if err := all.allowPath("/", rightsRead); err != nil {
 		return err
 	}
 	if p.profile == readOnly {
-		return r.allowPath("/dev/null", rightsFile)
+		return all.allowPath("/dev/null", rightsFile)
 	}
 	for _, path := range []string{p.machine.Temp, p.machine.Caches, "/tmp", "/dev/shm"} {
 		if path == "/tmp" && p.profile == classic || path == "" {
 			continue
 		}
-		if err := r.allowPath(path, rightsWrite); err != nil {
+		if err := all.allowPath(path, rightsWrite); err != nil {
 			return err
 		}
 	}
 	for _, path := range append(writeDevices["linux"], "/dev/tty", "/dev/ptmx", "/dev/pts") {
-		if err := r.allowPath(path, rightsFile|ll.AccessFSReadDir); err != nil {
+		if err := all.allowPath(path, rightsFile|ll.AccessFSReadDir); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// confineSupervisor puts this thread, and what it starts, under Landlock: it may do what a command may, and change the folders
-// that were granted, which it holds open.
-func confineSupervisor(abi int, p Policy, eachPlace func(do func(fd int) error) error) error {
-	r, err := newRuleset(abi)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(r.fd)
-	if err := r.allowOwn(p); err != nil {
-		return err
-	}
-	if err := eachPlace(func(fd int) error { return r.allow(fd, rightsWrite) }); err != nil {
-		return err
-	}
-	if err := ll.LandlockRestrictSelf(r.fd, 0); err != nil {
-		return fmt.Errorf("entering Landlock: %w", err)
-	}
-	return nil
-}
-
-// commandRuleset makes the second layer, for the command alone. It grants nothing in the folders that the policy opens for
-// changes: those go through the supervisor, which this layer also keeps from being traced or signalled.
-func commandRuleset(abi int, p Policy) (fd int, err error) {
-	r, err := newRuleset(abi)
+// confine puts this thread, and what it starts, under Landlock: it may do what a command may, and change the folders that were
+// granted, which it holds open.
+//
+// It gives the second layer, for the command alone. That grants nothing in the folders that the policy opens for changes: those
+// go through the supervisor, which this layer also keeps from being traced or signalled.
+func confine(abi int, p Policy, eachPlace func(do func(fd int) error) error) (command int, err error) {
+	own, err := newRuleset(abi)
 	if err != nil {
 		return -1, err
 	}
-	if err := r.allowOwn(p); err != nil {
-		unix.Close(r.fd)
+	defer unix.Close(own.fd)
+	second, err := newRuleset(abi)
+	if err != nil {
 		return -1, err
 	}
-	return r.fd, nil
+	err = rulesets{own, second}.allowOwn(p)
+	if err == nil {
+		err = eachPlace(func(fd int) error { return own.allow(fd, rightsWrite) })
+	}
+	if err == nil {
+		if err = ll.LandlockRestrictSelf(own.fd, 0); err != nil {
+			err = fmt.Errorf("entering Landlock: %w", err)
+		}
+	}
+	if err != nil {
+		unix.Close(second.fd)
+		return -1, err
+	}
+	return second.fd, nil
 }
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

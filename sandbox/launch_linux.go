@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,19 +24,43 @@ func Launch(args []string) int {
 		fmt.Fprintln(os.Stderr, "handrail launch: only Handrail starts this, inside a sandbox")
 		return 64
 	}
-	l := &launcher{status: os.NewFile(fdStatus, "status")}
+	l := &launcher{}
 	l.report(report{Failure: failureOf(l.launch())})
 	return 71
 }
 
-type launcher struct {
-	status *os.File
-	plan   plan
-	abi    int
-	umask  int
+type launcher struct{ plan plan }
+
+func (l *launcher) report(r report) { r.send(descriptor(fdStatus)) }
+
+// descriptor reads and writes a descriptor without what os.File needs: the launcher is started for each command.
+type descriptor int
+
+func (d descriptor) Read(b []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(d), b)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, err
+		case n == 0 && len(b) > 0:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+	}
 }
 
-func (l *launcher) report(r report) { r.send(l.status) }
+func (d descriptor) Write(b []byte) (done int, err error) {
+	for done < len(b) {
+		n, err := unix.Write(int(d), b[done:])
+		if err != nil && err != unix.EINTR {
+			return done, err
+		}
+		done += max(n, 0)
+	}
+	return done, nil
+}
 
 // launch does everything up to the command's end, which ends the process. It returns what went wrong before.
 func (l *launcher) launch() error {
@@ -47,39 +70,33 @@ func (l *launcher) launch() error {
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("closing descriptors: %w", err)
 	}
-	planned := os.NewFile(fdPlan, "plan")
-	text, err := io.ReadAll(planned)
+	text, err := readPlan()
 	if err != nil {
 		return fmt.Errorf("reading the plan: %w", err)
 	}
-	planned.Close()
+	unix.Close(fdPlan)
 	unix.Close(fdSelf)
-	if err := json.Unmarshal(text, &l.plan); err != nil {
+	if err := take(text, l.plan.carry); err != nil {
 		return fmt.Errorf("reading the plan: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)
 	}
-	if l.abi, err = landlockABI(); err != nil {
-		return err
-	}
-	l.umask = unix.Umask(0)
-	p := l.plan.Policy.policy()
-	s, err := newSupervisor(p, l.plan)
+	abi, err := landlockABI()
 	if err != nil {
 		return err
 	}
-	if err := confineSupervisor(l.abi, p, s.eachPlace); err != nil {
+	umask := unix.Umask(0)
+	p := l.plan.Policy
+	s := newSupervisor(p, l.plan)
+	ruleset, err := confine(abi, p, s.eachPlace)
+	if err != nil {
 		return err
 	}
 	if info, err := os.Stat(l.plan.Dir); err != nil || !info.IsDir() {
 		return &os.PathError{Op: "running", Path: l.plan.Argv[0], Err: fmt.Errorf("its folder %s can't be entered", l.plan.Dir)}
 	}
-	ruleset, err := commandRuleset(l.abi, p)
-	if err != nil {
-		return err
-	}
-	f, err := newFork(l.plan, ruleset, l.umask)
+	f, err := newFork(l.plan, ruleset, umask)
 	if err != nil {
 		return err
 	}
@@ -87,7 +104,7 @@ func (l *launcher) launch() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("closing the launcher to others: %w", err)
 	}
-	pid, listener, err := f.start()
+	pid, err := f.start()
 	if err != nil {
 		var step *stepError
 		if errors.As(err, &step) && step.step == stepFilter {
@@ -102,9 +119,47 @@ func (l *launcher) launch() error {
 		unix.Close(fd)
 	}
 	l.report(report{Started: true})
+	if f.endsSoon() {
+		l.reap(pid)
+	}
+	unix.Close(int(f.pidfd))
+	runtime.GOMAXPROCS(max(2, runtime.NumCPU())) // Start chose one: see launcherEnv
 	go l.obey()
 	go l.reap(pid)
-	return s.serve(listener)
+	return s.serve(int(f.listener))
+}
+
+// soon is how long, in milliseconds, a command is waited for before the threads are made that supervising takes.
+const soon = 20
+
+// endsSoon waits until the command ends, makes a call that the supervisor answers, or the host gives an order, and reports whether
+// it ended.
+func (f *fork) endsSoon() bool {
+	poll := []unix.PollFd{{Fd: f.pidfd, Events: unix.POLLIN}, {Fd: fdControl, Events: unix.POLLIN}, {Fd: int32(f.listener), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(poll, soon)
+		if err != nil || n == 0 || poll[0].Revents != 0 || poll[1].Revents != 0 || poll[2].Revents&unix.POLLIN != 0 {
+			return poll[0].Revents&unix.POLLIN != 0
+		}
+		poll[2].Fd = -1 // nobody uses the filter any more: the end is near
+	}
+}
+
+// readPlan reads the plan's text.
+func readPlan() ([]byte, error) {
+	text := make([]byte, 1<<16) // few plans are longer
+	for n := 0; ; {
+		more, err := (descriptor(fdPlan)).Read(text[n:])
+		n += more
+		switch {
+		case err == io.EOF:
+			return text[:n], nil
+		case err != nil:
+			return nil, err
+		case n == len(text):
+			text = append(text, make([]byte, len(text))...)
+		}
+	}
 }
 
 // reap waits for every process that ends here, reports the command's end, and ends: the kernel then ends the rest.
@@ -133,6 +188,9 @@ func (l *launcher) reap(command int) {
 
 // countLeft counts the processes of the sandbox that still run, beside this one.
 func countLeft() int {
+	if unix.Kill(-1, 0) == unix.ESRCH {
+		return 0 // the usual case
+	}
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return 0
@@ -155,15 +213,13 @@ func countLeft() int {
 
 // obey follows the host's orders until it is gone, and then ends everything.
 func (l *launcher) obey() {
-	control := os.NewFile(fdControl, "control")
 	order := make([]byte, 1)
 	for {
-		n, err := control.Read(order)
-		if n == 1 && order[0] == orderTerminate {
-			unix.Kill(-1, unix.SIGTERM)
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := (descriptor(fdControl)).Read(order); err != nil {
 			os.Exit(128 + int(unix.SIGKILL))
+		}
+		if order[0] == orderTerminate {
+			unix.Kill(-1, unix.SIGTERM)
 		}
 	}
 }

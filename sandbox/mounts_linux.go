@@ -21,10 +21,12 @@ type view struct {
 	args []string
 	// held are descriptors (O_PATH) of the folders where the supervisor may change something, in the host's own mounts; the
 	// sandbox shows the same folders read-only. They are the caller's to close.
-	held  []heldFolder
-	binds int
-	shown []string // what is mounted so far, in the host's paths
-	ways  []string // folders in memory that lead to what is shown
+	held   []heldFolder
+	places [][2]string // what is mounted of the workspace and of what was granted, and where
+	binds  int
+	home   listing
+	shown  []string // what is mounted so far, in the host's paths
+	ways   []string // folders in memory that lead to what is shown
 }
 
 // heldFolder is a folder opened on the host, by the path it has there and in the sandbox.
@@ -33,36 +35,45 @@ type heldFolder struct {
 	file *os.File
 }
 
-// newView opens every place, compares its identity, and lists the mounts. descriptor gives the number that a file will
-// have in bubblewrap.
-func newView(p Policy, descriptor func(*os.File) int) (v *view, err error) {
-	v = &view{}
-	defer func() {
+// newView opens every place and compares its identity. descriptor gives the number that a file will have in bubblewrap.
+func newView(p Policy, descriptor func(*os.File) int) (*view, error) {
+	v := &view{}
+	if p.profile == classic {
+		root, err := openPlace(Place{Path: "/"})
 		if err != nil {
-			v.close()
-			v = nil
+			return nil, err
 		}
-	}()
+		v.held = append(v.held, heldFolder{"/", root})
+		v.places = append(v.places, [2]string{fdPath(descriptor(root)), "/"})
+	}
+	if err := v.open(p, descriptor); err != nil {
+		v.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// list lists the mounts. It looks at the disk a good deal, so bubblewrap is started meanwhile.
+func (v *view) list(p Policy) error {
 	m := p.machine
+	v.home = newListing(m.Home)
 	v.add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--as-pid-1",
 		"--cap-drop", "ALL", "--hostname", "sandbox")
 	if p.permissions&(Network|Loopback) == 0 && p.profile != classic {
 		v.add("--unshare-net")
 	}
+	places := v.places
 	if p.profile == classic {
-		root, err := v.hold("/", descriptor)
-		if err != nil {
-			return v, err
-		}
-		v.bindHeld("--ro-bind", root, "/")
+		v.bind("--ro-bind", places[0][0], places[0][1])
+		places = places[1:]
 	} else {
 		v.temporary(p)
 		v.system(m)
 	}
 	v.add("--proc", "/proc", "--dev", "/dev")
 	v.own(p)
-	if err := v.places(p, descriptor); err != nil {
-		return v, err
+	for _, place := range places {
+		v.bind("--ro-bind", place[0], place[1])
 	}
 	for perm, socket := range map[Permission]string{SSHAgent: m.SSHAgent, Docker: m.Docker} {
 		if _, err := os.Stat(socket); err == nil && p.Allows(perm) && p.profile != classic {
@@ -70,7 +81,7 @@ func newView(p Policy, descriptor func(*os.File) int) (v *view, err error) {
 		}
 	}
 	if err := v.hide(p); err != nil {
-		return v, err
+		return err
 	}
 	if p.profile != classic {
 		v.add("--dir", m.Home, "--dir", "/run", "--dir", "/var")
@@ -82,9 +93,9 @@ func newView(p Policy, descriptor func(*os.File) int) (v *view, err error) {
 		}
 	}
 	if v.binds > maxBinds {
-		return v, fmt.Errorf("showing the policy's folders: %d mounts are needed and %d are the most; grant a folder that holds several", v.binds, maxBinds)
+		return fmt.Errorf("showing the policy's folders: %d mounts are needed and %d are the most; grant a folder that holds several", v.binds, maxBinds)
 	}
-	return v, nil
+	return nil
 }
 
 func (v *view) add(args ...string) { v.args = append(v.args, args...) }
@@ -101,17 +112,16 @@ func (v *view) bind(how, source, dest string) {
 	v.shown = append(v.shown, dest)
 }
 
-func (v *view) bindHeld(how string, fd int, dest string) {
-	v.bind(how, "/proc/self/fd/"+strconv.Itoa(fd), dest)
-}
+// fdPath is the path by which bubblewrap finds a folder that is held.
+func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // system shows the folders of the system and of installed tools.
 func (v *view) system(m Machine) {
 	for _, dir := range systemReads[m.system()] {
-		info, err := os.Lstat(dir)
+		var st unix.Stat_t
 		switch {
-		case err != nil:
-		case info.Mode()&fs.ModeSymlink != 0:
+		case unix.Lstat(dir, &st) != nil:
+		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 			if to, err := os.Readlink(dir); err == nil {
 				v.add("--symlink", to, dir)
 			}
@@ -138,8 +148,8 @@ func (v *view) tools(m Machine) {
 		}
 	}
 	for _, dir := range m.toolRoots() {
-		if _, err := os.Lstat(dir); err != nil {
-			continue // most don't exist
+		if !v.home.exists(dir) {
+			continue // most don't
 		}
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil || covered(v.shown, real) || real != dir && (m.tooWide(real) || covered(m.secretPaths(), real)) {
@@ -159,6 +169,41 @@ func (v *view) tools(m Machine) {
 			v.add("--symlink", link[0], link[1])
 		}
 	}
+}
+
+// listing is a folder with the names in it, folded. Of the many paths below the home folder that are asked for, few exist.
+type listing struct {
+	dir   string
+	names map[string]bool // nil: the folder can't be listed
+}
+
+func newListing(dir string) (l listing) {
+	l.dir = dir
+	f, err := os.Open(dir)
+	if err != nil {
+		return l
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return l
+	}
+	l.names = make(map[string]bool, len(names))
+	for _, name := range names {
+		l.names[fold(name)] = true
+	}
+	return l
+}
+
+// exists reports whether there is something by that name, a link perhaps.
+func (l listing) exists(path string) bool {
+	if rel, ok := strings.CutPrefix(path, l.dir+"/"); ok && l.names != nil {
+		if first, _, _ := strings.Cut(rel, "/"); !l.names[fold(first)] {
+			return false
+		}
+	}
+	var st unix.Stat_t
+	return unix.Lstat(path, &st) == nil
 }
 
 // linked reports whether a path already goes through one of the system's links that are shown.
@@ -214,9 +259,9 @@ func (p Policy) how() string {
 	return "--bind"
 }
 
-// places shows the workspace and what was granted outside it, read-only: outer folders first, and none that an outer one
-// shows already.
-func (v *view) places(p Policy, descriptor func(*os.File) int) error {
+// open opens the workspace and what was granted outside it, which are shown read-only: outer folders first, and none that an
+// outer one shows already.
+func (v *view) open(p Policy, descriptor func(*os.File) int) error {
 	type shown struct {
 		Place
 		write bool
@@ -253,25 +298,15 @@ func (v *view) places(p Policy, descriptor func(*os.File) int) error {
 			v.held = append(v.held, heldFolder{holder, f})
 			descriptor(f)
 			if _, err := os.Lstat(place.Path); err == nil {
-				v.bind("--ro-bind", place.Path, place.Path)
+				v.places = append(v.places, [2]string{place.Path, place.Path})
 			}
 			continue
 		}
 		v.held = append(v.held, heldFolder{holder, f})
-		v.bindHeld("--ro-bind", descriptor(f), holder)
+		v.places = append(v.places, [2]string{fdPath(descriptor(f)), holder})
 		outer = append(outer, holder)
 	}
 	return nil
-}
-
-// hold opens a folder for the supervisor and gives its number in bubblewrap.
-func (v *view) hold(path string, descriptor func(*os.File) int) (int, error) {
-	f, err := openPlace(Place{Path: path})
-	if err != nil {
-		return 0, err
-	}
-	v.held = append(v.held, heldFolder{path, f})
-	return descriptor(f), nil
 }
 
 // hide covers what stays closed inside what is shown: a folder by an empty one, a file by /dev/null. What doesn't exist needs
@@ -283,8 +318,8 @@ func (v *view) hide(p Policy) error {
 		secrets = append(secrets, p.sensitiveFiles()...)
 	}
 	for _, secret := range secrets {
-		if _, err := os.Lstat(secret); err != nil {
-			continue // most don't exist
+		if !v.home.exists(secret) {
+			continue // most don't
 		}
 		real, err := filepath.EvalSymlinks(secret)
 		if err != nil || covered(hidden, real) || p.profile != classic && !covered(v.shown, real) {

@@ -1,81 +1,116 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"os"
-	"strings"
 	"syscall"
 )
 
-// plan is what the launcher does.
+// plan is what the launcher does. The policy (on macOS the kernel has it already) is the first thing in its text.
 type plan struct {
-	Policy   record `json:",omitzero"` // Linux
+	Policy   Policy // Linux
 	Argv     []string
 	Dir      string
 	Env      []string
 	Terminal bool
-	Held     []string `json:",omitempty"` // Linux: paths of the folders that fdHeld and the following are
-	Filter   []byte   `json:",omitempty"` // Linux: the program of the call filter
+	Held     []string // Linux: paths of the folders that fdHeld and the following are
+	Filter   []byte   // Linux: the program of the call filter
 	// Linux: how many processes and threads the command may have.
-	Processes int `json:",omitempty"`
+	Processes int
 	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
-	Nested []string `json:",omitempty"`
+	Nested []string
 	// Linux: files in granted folders that the home folder's start-up files lead to.
-	Linked []string `json:",omitempty"`
+	Linked []string
 }
 
-// record is a Policy on its way to the launcher, which decides with it.
-type record struct {
-	Profile     profile
-	Machine     Machine
-	Reads       []Place    `json:",omitempty"`
-	Writes      []Place    `json:",omitempty"`
-	Names       []string   `json:",omitempty"`
-	Staging     bool       `json:",omitempty"`
-	Sensitive   bool       `json:",omitempty"`
-	Spotlight   bool       `json:",omitempty"`
-	Permissions Permission `json:",omitempty"`
+func (p *plan) carry(w *wire) {
+	p.Policy.carry(w)
+	p.carryRest(w)
 }
 
-func (p Policy) record() record {
-	return record{p.profile, p.machine, p.reads, p.writes, p.names, p.staging, p.sensitive, p.spotlight, p.permissions}
+func (p *plan) carryRest(w *wire) {
+	w.strings(&p.Argv)
+	w.string(&p.Dir)
+	w.strings(&p.Env)
+	w.bool(&p.Terminal)
+	w.strings(&p.Held)
+	w.bytes(&p.Filter)
+	w.int(&p.Processes)
+	w.strings(&p.Nested)
+	w.strings(&p.Linked)
 }
 
-func (r record) policy() Policy {
-	return Policy{r.Profile, r.Machine, r.Reads, r.Writes, r.Names, r.Staging, r.Sensitive, r.Spotlight, r.Permissions}
+func (p *Policy) carry(w *wire) {
+	kind, permissions := uint64(p.profile), uint64(p.permissions)
+	w.number(&kind)
+	w.number(&permissions)
+	if w.taking {
+		p.profile, p.permissions = profile(kind), Permission(permissions)
+		w.bad = w.bad || kind >= uint64(len(profiles)) || permissions != uint64(p.permissions)
+	}
+	p.machine.carry(w)
+	each(w, &p.reads, carryPlace)
+	each(w, &p.writes, carryPlace)
+	w.strings(&p.names)
+	w.bool(&p.staging)
+	w.bool(&p.sensitive)
+	w.bool(&p.spotlight)
 }
 
-// report is one line of what the launcher says to the host.
+func carryPlace(w *wire, p *Place) {
+	w.string(&p.Path)
+	w.number(&p.Device)
+	w.number(&p.Inode)
+	w.bool(&p.File)
+}
+
+func (m *Machine) carry(w *wire) {
+	for _, s := range []*string{&m.Home, &m.State, &m.Workspace, &m.Temp, &m.Caches, &m.Executable, &m.Developer, &m.SSHAgent, &m.Docker, &m.System} {
+		w.string(s)
+	}
+	w.int(&m.Port)
+	w.strings(&m.Path)
+	w.strings(&m.Secrets)
+}
+
+// report is what the launcher says to the host.
 type report struct {
-	Started bool     `json:",omitempty"`
-	Failure *failure `json:",omitempty"`
-	Exit    *Exit    `json:",omitempty"`
+	Started bool
+	Failure *failure
+	Exit    *Exit
 }
 
 // failure is why nothing was run, by kind.
 type failure struct {
 	Kind  string // "unavailable", "place" or "command"
 	What  string // what is missing; the place's path; the command's path
-	Help  string `json:",omitempty"`
-	Cause string `json:",omitempty"`
-	Errno int    `json:",omitempty"`
+	Help  string
+	Cause string
+	Errno int
 }
 
-// send writes a report. Who reads it may be gone. The usual two are written out: encoding/json takes a while to get ready, and
-// the launcher is started for each command.
-func (r report) send(to io.Writer) {
-	switch {
-	case r == report{Started: true}:
-		io.WriteString(to, "{\"Started\":true}\n")
-	case r.Exit != nil && r.Failure == nil && !r.Started && !strings.ContainsAny(r.Exit.Signal, "\"\\"):
-		fmt.Fprintf(to, "{\"Exit\":{\"Code\":%d,\"Signal\":\"%s\",\"LeftRunning\":%d}}\n", r.Exit.Code, r.Exit.Signal, r.Exit.LeftRunning)
-	default:
-		if text, err := json.Marshal(r); err == nil {
-			to.Write(append(text, '\n'))
+func (r *report) carry(w *wire) {
+	failed, ended := r.Failure != nil, r.Exit != nil
+	w.bool(&r.Started)
+	w.bool(&failed)
+	w.bool(&ended)
+	if failed {
+		if w.taking {
+			r.Failure = &failure{}
 		}
+		f := r.Failure
+		for _, s := range []*string{&f.Kind, &f.What, &f.Help, &f.Cause} {
+			w.string(s)
+		}
+		w.int(&f.Errno)
+	}
+	if ended {
+		if w.taking {
+			r.Exit = &Exit{}
+		}
+		w.int(&r.Exit.Code)
+		w.string(&r.Exit.Signal)
+		w.int(&r.Exit.LeftRunning)
 	}
 }
 

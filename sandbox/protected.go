@@ -3,6 +3,7 @@ package sandbox
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,7 +16,7 @@ import (
 // (command.RunsLater). All are lower-case; fold brings what a file system might take for them to that form.
 var (
 	// protectedNames are closed with everything below them.
-	protectedNames = set(
+	protectedNames = &names{list: []string{
 		// shells, terminals and sessions read these when they start
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
 		".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".tmux.conf", ".screenrc",
@@ -33,7 +34,7 @@ var (
 		".amazonq", ".junie", ".opencode", "opencode.json", "opencode.jsonc", ".augment", ".trae", ".qwen", ".goose", ".crush", "crush.json", ".crush.json",
 		".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json", ".copilot", ".cline", ".clinerules", ".kilocode", ".factory", ".warp", ".rovodev", ".openhands", ".zencoder", ".codebuddy",
 		".iflow", ".antigravity", ".serena", ".amp",
-	)
+	}}
 	// protectedEndings are those of files that hold what a folder .vscode does, or more.
 	protectedEndings = []string{".code-workspace", ".sublime-project"}
 	// protectedParts are closed below a folder of that name with all below them; what else is in there is not. The folder itself,
@@ -48,8 +49,8 @@ var (
 		"_darcs":  {"prefs/defaults"},
 	}
 	// protectedWays are the folders of protectedParts and those on the way to the parts.
-	protectedWays = func() map[string]bool {
-		ways := set()
+	protectedWays = sync.OnceValue(func() map[string]bool {
+		ways := map[string]bool{}
 		for folder, parts := range protectedParts {
 			ways[folder] = true
 			for _, part := range parts {
@@ -61,21 +62,30 @@ var (
 			}
 		}
 		return ways
-	}()
+	})
 	// protectedInGit are closed below a Git folder, at any depth, for there are submodules and worktrees in it.
-	protectedInGit = set("hooks", "config", "config.worktree", "commondir")
+	protectedInGit = &names{list: []string{"hooks", "config", "config.worktree", "commondir"}}
 	// gitNames are the parts of a Git folder where any name may be the name of a branch, a tag or an object.
-	gitNames = set("refs", "logs", "objects", "lfs")
+	gitNames = &names{list: []string{"refs", "logs", "objects", "lfs"}}
 	// undotted is how the protected names begin, or end, that don't begin with a dot.
 	undotted = []string{"opencode.", "crush.", "mise.", "commondir", "_darcs", "head", ".git/", ".code-workspace", ".sublime-project"}
 )
 
-func set(names ...string) map[string]bool {
-	m := make(map[string]bool, len(names))
-	for _, n := range names {
-		m[n] = true
-	}
-	return m
+// names are a set. It is made when it is first asked, for the launcher is started for each command, and most of them need none.
+type names struct {
+	list []string
+	once sync.Once
+	set  map[string]bool
+}
+
+func (n *names) has(name string) bool {
+	n.once.Do(func() {
+		n.set = make(map[string]bool, len(n.list))
+		for _, name := range n.list {
+			n.set[name] = true
+		}
+	})
+	return n.set[name]
 }
 
 // Protected reports whether path names something that another program trusts and runs or obeys later (a Git hook, a shell
@@ -102,7 +112,7 @@ func protected(el []string) (from, to int) {
 	last := len(el) - 1
 	for i, e := range el {
 		switch {
-		case protectedNames[e], slices.ContainsFunc(protectedEndings, func(end string) bool { return strings.HasSuffix(e, end) }):
+		case protectedNames.has(e), slices.ContainsFunc(protectedEndings, func(end string) bool { return strings.HasSuffix(e, end) }):
 			return i, i + 1
 		case e == "commondir" && i == last:
 			return i, i + 1
@@ -130,7 +140,7 @@ func protected(el []string) (from, to int) {
 
 // protectedPart says how many elements, from a folder of protectedParts and el, what is below it, are protected; 0 if none.
 func protectedPart(folder string, el []string) int {
-	if below := strings.Join(el, "/"); below == "" || protectedWays[folder+"/"+below] {
+	if below := strings.Join(el, "/"); below == "" || protectedWays()[folder+"/"+below] {
 		return 1 + len(el)
 	}
 	for _, part := range protectedParts[folder] {
@@ -161,14 +171,14 @@ func isHead(el []string) bool {
 // protectedGit says how many of the elements below a Git folder lead to a protected name, 0 if none does. A sample hook is
 // none: Git never runs a name with that ending, and `git init` copies some.
 func protectedGit(el []string) int {
-	if gitNames[el[0]] {
+	if gitNames.has(el[0]) {
 		return 0
 	}
 	if len(el) == 2 && (el[0] == "modules" || el[0] == "worktrees") {
 		return 2 // the folder of a submodule or worktree: with it its settings would come and go
 	}
 	for i, e := range el {
-		if !protectedInGit[e] {
+		if !protectedInGit.has(e) {
 			continue
 		}
 		if e == "hooks" && i == len(el)-2 && strings.HasSuffix(el[i+1], ".sample") {
@@ -197,8 +207,8 @@ func fold(s string) string {
 		switch {
 		case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r),
 			unicode.Is(unicode.Cf, r):
-		case longFolds[r] != "":
-			b.WriteString(longFolds[r])
+		case longFold(r) != "":
+			b.WriteString(longFold(r))
 		default:
 			b.WriteRune(simpleFold(r))
 		}
@@ -206,8 +216,26 @@ func fold(s string) string {
 	return norm.NFD.String(b.String()) // a folding may compose or order marks otherwise
 }
 
-// longFolds are the foldings into several letters that could spell a protected name.
-var longFolds = map[rune]string{'ß': "ss", 'ẞ': "ss", 'ﬀ': "ff", 'ﬁ': "fi", 'ﬂ': "fl", 'ﬃ': "ffi", 'ﬄ': "ffl", 'ﬅ': "st", 'ﬆ': "st"}
+// longFold gives the foldings into several letters that could spell a protected name, "" for other letters.
+func longFold(r rune) string {
+	switch r {
+	case 'ß', 'ẞ':
+		return "ss"
+	case 'ﬀ':
+		return "ff"
+	case 'ﬁ':
+		return "fi"
+	case 'ﬂ':
+		return "fl"
+	case 'ﬃ':
+		return "ffi"
+	case 'ﬄ':
+		return "ffl"
+	case 'ﬅ', 'ﬆ':
+		return "st"
+	}
+	return ""
+}
 
 // simpleFold gives the smallest lower-case letter of those that fold into one.
 func simpleFold(r rune) rune {

@@ -21,7 +21,7 @@ func ProtectedAt(path string) (name string, ok bool) {
 			if there(dir, "HEAD") && !there(dir, part) {
 				return below, true
 			}
-		case protectedInGit[part]:
+		case protectedInGit.has(part):
 			sample := part == "hooks" && !strings.Contains(rest, "/") && strings.HasSuffix(rest, ".sample")
 			if !sample && there(dir, "HEAD") && there(dir, "objects") && there(dir, "refs") {
 				return below, true

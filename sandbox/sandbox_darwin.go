@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,10 +56,9 @@ func start(p Policy, c Command) (*Process, error) {
 		}
 		program, args = p.machine.Executable, disclaiming(p.machine.Executable, args)
 	}
-	text, err := json.Marshal(plan{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal})
-	if err != nil {
-		return nil, fmt.Errorf("starting a sandbox: %w", err)
-	}
+	w := &wire{}
+	todo := plan{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal}
+	todo.carry(w)
 
 	var theirs, ours []*os.File // the child's ends of pipes, closed here once it has them; and those that stay
 	closeAll := func(files []*os.File) {
@@ -110,7 +108,7 @@ func start(p Policy, c Command) (*Process, error) {
 		return nil, &UnavailableError{What: sandboxExec + " doesn't start", Cause: err}
 	}
 	go func() {
-		planW.Write(text)
+		planW.Write(w.text)
 		planW.Close()
 	}()
 	proc := &Process{running{process: process, mark: mark, done: make(chan struct{})}}
@@ -138,10 +136,9 @@ func start(p Policy, c Command) (*Process, error) {
 // readReports reads what the launcher says, up to the moment when it becomes the command: then the pipe ends.
 func readReports(status *os.File) (entered bool, failed error) {
 	defer status.Close()
-	reports := json.NewDecoder(status)
 	for {
-		var r report
-		if reports.Decode(&r) != nil {
+		r, err := readReport(status)
+		if err != nil {
 			return entered, failed
 		}
 		if r.Started {
@@ -274,7 +271,7 @@ func become() error {
 	}
 	planned.Close()
 	var todo plan
-	if err := json.Unmarshal(text, &todo); err != nil {
+	if err := take(text, todo.carry); err != nil {
 		return fmt.Errorf("reading the plan: %w", err)
 	}
 	if len(todo.Argv) == 0 {

@@ -239,11 +239,11 @@ func (s *seatbelt) protected(roots []string) {
 	s.section("Protected inside them: what other programs trust and run later.")
 	git := "/[^/]*" + foldedRegex(".git") + "/"
 	var deny, allow []string
-	for _, g := range groups(protectedInGit) {
+	for _, g := range groups(protectedInGit.list) {
 		deny = append(deny, regexFilter(git+"(.*/)?("+g+")(/.*)?$"))
 	}
 	deny = append(deny, regexFilter(git+"(.*/)?"+otherName+"(/.*)?$"))
-	for _, g := range groups(gitNames) {
+	for _, g := range groups(gitNames.list) {
 		allow = append(allow, inRoots(git+"("+g+")/.*$"))
 	}
 	allow = append(allow, inRoots(git+"(.*/)?"+foldedRegex("hooks")+"/[^/]*"+foldedRegex(".sample")+"$"))
@@ -256,10 +256,10 @@ func (s *seatbelt) protected(roots []string) {
 	s.rule("deny", writeOps, "(require-all "+regexFilter("/"+head)+" (require-not (vnode-type DIRECTORY)) (require-not "+
 		regexFilter(dotGit+"/(("+foldedRegex("logs")+"|"+gitsOwn+"(/.*)?)/)?"+head)+"))")
 	deny = nil
-	dotted, others := set(), []string{}
-	for name := range protectedNames {
+	var dotted, others []string
+	for _, name := range protectedNames.list {
 		if name[0] == '.' {
-			dotted[name] = true
+			dotted = append(dotted, name)
 		} else {
 			others = append(others, foldedRegex(name))
 		}
@@ -275,11 +275,11 @@ func (s *seatbelt) protected(roots []string) {
 		deny = append(deny, regexFilter("/"+otherLetters(pattern)+"(/.*)?$"))
 	}
 	for _, folder := range slices.Sorted(maps.Keys(protectedParts)) {
-		for _, g := range groups(set(protectedParts[folder]...)) {
+		for _, g := range groups(protectedParts[folder]) {
 			deny = append(deny, regexFilter("/"+otherLetters(foldedRegex(folder))+"/("+g+")(/.*)?$"))
 		}
 	}
-	for _, way := range slices.Sorted(maps.Keys(protectedWays)) {
+	for _, way := range slices.Sorted(maps.Keys(protectedWays())) {
 		deny = append(deny, regexFilter("/"+otherLetters(foldedRegex(way))+"(/"+otherName+"(/.*)?)?$"))
 	}
 	deny = append(deny,
@@ -445,14 +445,9 @@ func (s *seatbelt) classic() {
 const maxPattern = 200
 
 // groups gives regular expressions for any of the names, in any case, each short enough.
-func groups(names map[string]bool) []string {
-	var l []string
-	for name := range names {
-		l = append(l, name)
-	}
-	sort.Strings(l)
+func groups(names []string) []string {
 	var out []string
-	for _, name := range l {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		pattern := foldedRegex(name)
 		if n := len(out) - 1; n >= 0 && len(out[n])+len(pattern) < maxPattern {
 			out[n] += "|" + pattern

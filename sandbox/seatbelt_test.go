@@ -194,9 +194,7 @@ func TestSBPLAgreesWithDecide(t *testing.T) {
 // protectedSamples are paths for every protected name.
 func protectedSamples() []string {
 	var paths []string
-	for name := range protectedNames {
-		paths = append(paths, name)
-	}
+	paths = append(paths, protectedNames.list...)
 	for _, end := range protectedEndings {
 		paths = append(paths, "a"+end)
 	}
@@ -205,7 +203,7 @@ func protectedSamples() []string {
 			paths = append(paths, folder+"/"+part)
 		}
 	}
-	for name := range protectedInGit {
+	for _, name := range protectedInGit.list {
 		paths = append(paths, ".git/"+name, "b.git/"+name)
 	}
 	paths = append(paths, "HEAD", "b.git/HEAD", "commondir", ".claude/settings.json")
@@ -230,7 +228,7 @@ func TestSBPLProtected(t *testing.T) {
 			}
 		}
 	}
-	for way := range protectedWays { // nothing prepared can be moved there, or away
+	for way := range protectedWays() { // nothing prepared can be moved there, or away
 		for _, op := range []string{"file-write-create", "file-write-unlink"} {
 			if got, rule, err := profile.Decide(sbpl.Request{Op: op, Path: site + way, Kind: "DIRECTORY"}); got || err != nil {
 				t.Errorf("%s %s: the profile allows it: %v, %v", op, way, rule, err)

@@ -4,27 +4,28 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Names that commonly hold a secret wherever they lie, beside those of secretsInHome. All are lower-case; fold brings what a
 // file system might take for them to that form.
 var (
-	sensitiveNames = set(
+	sensitiveNames = &names{list: []string{
 		// keys and sign-ins
 		"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", ".htpasswd", ".vault_pass", ".vault-pass", "master.key",
 		"secrets.json", "secrets.yml", "secrets.yaml", "secrets.toml", "client_secret.json", "client_secrets.json", "service-account.json", "serviceaccount.json",
 		"application_default_credentials.json", "terraform.tfstate", "terraform.tfstate.backup", "wp-config.php", ".env", ".envrc",
 		// what browsers and messengers keep
 		"logins.json", "key3.db", "key4.db", "signons.sqlite", "cookies.sqlite", "cookies.binarycookies", "login data", "chat.db", "keychain-2.db",
-	)
-	sensitiveEndings = set(".kdbx", ".kdb", ".keychain", ".keychain-db", ".agilekeychain", ".opvault", ".1pif", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".ovpn", ".mobileconfig")
+	}}
+	sensitiveEndings = &names{list: []string{".kdbx", ".kdb", ".keychain", ".keychain-db", ".agilekeychain", ".opvault", ".1pif", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".ovpn", ".mobileconfig"}}
 	// harmlessEnv are the endings of files that show how a .env is written.
 	harmlessEnv = []string{".example", ".sample", ".template", ".dist"}
 )
 
 // sensitiveInHome are the paths of secretsInHome, folded and by their first element: they are as secret in a copy of a home
 // folder.
-var sensitiveInHome = func() map[string][]string {
+var sensitiveInHome = sync.OnceValue(func() map[string][]string {
 	m := make(map[string][]string)
 	for _, s := range slices.Concat(secretsInHome, secretsInHomeDarwin) {
 		s = fold(s)
@@ -32,7 +33,7 @@ var sensitiveInHome = func() map[string][]string {
 		m[first] = append(m[first], rest)
 	}
 	return m
-}()
+})
 
 // Sensitive reports whether path names something that commonly holds a secret, wherever it lies: a key, a sign-in, a .env,
 // an assistant's settings, a shell's history, a copy of such a folder; and which part of it says so. Letter case and the ways to
@@ -43,12 +44,12 @@ func Sensitive(path string) (name string, ok bool) {
 		switch {
 		case e == "":
 			continue
-		case sensitiveNames[e], sensitiveEndings[filepath.Ext(e)]:
+		case sensitiveNames.has(e), sensitiveEndings.has(filepath.Ext(e)):
 			return e, true
 		case strings.HasPrefix(e, ".env.") && !(i == len(el)-1 && slices.ContainsFunc(harmlessEnv, func(end string) bool { return strings.HasSuffix(e, end) })):
 			return e, true
 		}
-		for _, rest := range sensitiveInHome[e] {
+		for _, rest := range sensitiveInHome()[e] {
 			if rest == "" {
 				return e, true
 			}
@@ -82,16 +83,16 @@ func (p Policy) closes(path string) (rule string, ok bool) {
 // sensitivePatterns are regular expressions for the paths that Sensitive names, and those for what it leaves out.
 func sensitivePatterns() (closed, open []string) {
 	const below = "(/.*)?$"
-	for _, g := range groups(sensitiveNames) {
+	for _, g := range groups(sensitiveNames.list) {
 		closed = append(closed, "/("+g+")"+below)
 	}
-	for _, g := range groups(sensitiveEndings) {
+	for _, g := range groups(sensitiveEndings.list) {
 		closed = append(closed, "/[^/]*("+g+")"+below)
 	}
-	home := make(map[string]bool)
-	for first, rests := range sensitiveInHome {
+	var home []string
+	for first, rests := range sensitiveInHome() {
 		for _, rest := range rests {
-			home[strings.TrimSuffix(first+"/"+rest, "/")] = true
+			home = append(home, strings.TrimSuffix(first+"/"+rest, "/"))
 		}
 	}
 	for _, g := range groups(home) {

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"encoding/binary"
-	"net/netip"
 	"strings"
 	"unsafe"
 
@@ -18,8 +17,8 @@ import (
 type address struct {
 	family uint16
 	raw    []byte
-	ip     netip.AddrPort // of the two internet families
-	path   string         // of a unix socket that has a path
+	ip     inet   // of the two internet families
+	path   string // of a unix socket that has a path
 }
 
 func parseAddress(raw []byte) address {
@@ -27,11 +26,11 @@ func parseAddress(raw []byte) address {
 	switch a.family {
 	case unix.AF_INET:
 		if len(raw) >= 8 {
-			a.ip = netip.AddrPortFrom(netip.AddrFrom4([4]byte(raw[4:8])), binary.BigEndian.Uint16(raw[2:]))
+			a.ip = inet4([4]byte(raw[4:8]), binary.BigEndian.Uint16(raw[2:]))
 		}
 	case unix.AF_INET6:
 		if len(raw) >= 24 {
-			a.ip = netip.AddrPortFrom(netip.AddrFrom16([16]byte(raw[8:24])).Unmap(), binary.BigEndian.Uint16(raw[2:]))
+			a.ip = inet{[16]byte(raw[8:24]), binary.BigEndian.Uint16(raw[2:]), true}
 		}
 	case unix.AF_UNIX:
 		a.path, _, _ = strings.Cut(string(raw[2:]), "\x00")
@@ -143,32 +142,52 @@ func (c *call) connect(n int, addr, size uint64) answer {
 }
 
 // mayConnect decides about an internet address.
-func (c *call) mayConnect(to netip.AddrPort) bool {
+func (c *call) mayConnect(to inet) bool {
 	p := c.policy
 	switch {
 	case !c.sharesNetwork():
 		return true
-	case p.machine.Port != 0 && int(to.Port()) == p.machine.Port:
+	case p.machine.Port != 0 && int(to.port) == p.machine.Port:
 		return false
 	case p.profile == classic:
 		return true
-	case isOwn(to.Addr()):
-		return p.Allows(Loopback) || p.Allows(Network) && to.Port() == 53
+	case to.isOwn():
+		return p.Allows(Loopback) || p.Allows(Network) && to.port == 53
 	}
 	return p.Allows(Network)
 }
 
+// inet is an internet address and a port. An IPv4 address is in the form that IPv6 has for it (RFC 4291, 2.5.5.2). net/netip has
+// the same, but takes long to get ready for a program that is started for each command.
+type inet struct {
+	ip    [16]byte
+	port  uint16
+	known bool // false: there is no address
+}
+
+func inet4(ip [4]byte, port uint16) inet {
+	return inet{[16]byte{10: 0xff, 11: 0xff, 12: ip[0], 13: ip[1], 14: ip[2], 15: ip[3]}, port, true}
+}
+
+func (a inet) is4() bool { return [12]byte(a.ip[:12]) == [12]byte{10: 0xff, 11: 0xff} }
+
+func (a inet) isLoopback() bool {
+	return a.known && (a.is4() && a.ip[12] == 127 || a.ip == [16]byte{15: 1})
+}
+
+func (a inet) isUnspecified() bool {
+	return a.known && (a.ip == [16]byte{} || a.ip == [16]byte{10: 0xff, 11: 0xff})
+}
+
 // isOwn reports whether an address is one of this computer's: one that a socket can be bound to.
-func isOwn(ip netip.Addr) bool {
-	if !ip.IsValid() || ip.IsLoopback() || ip.IsUnspecified() {
+func (a inet) isOwn() bool {
+	if !a.known || a.isLoopback() || a.isUnspecified() {
 		return true
 	}
-	family := unix.AF_INET
-	var to unix.Sockaddr = &unix.SockaddrInet4{Addr: [4]byte{}}
-	if ip.Is4() {
-		to = &unix.SockaddrInet4{Addr: ip.As4()}
-	} else {
-		family, to = unix.AF_INET6, &unix.SockaddrInet6{Addr: ip.As16()}
+	family := unix.AF_INET6
+	var to unix.Sockaddr = &unix.SockaddrInet6{Addr: a.ip}
+	if a.is4() {
+		family, to = unix.AF_INET, &unix.SockaddrInet4{Addr: [4]byte(a.ip[12:])}
 	}
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -258,18 +277,17 @@ func (c *call) bindPath(s socket, path string) answer {
 // ownAddress gives the address to bind to. With the loopback permission a socket that would listen to everyone listens on this
 // computer's own address; no permission lets others in.
 func (c *call) ownAddress(s socket, a address) ([]byte, bool) {
-	ip := a.ip.Addr()
-	if c.policy.machine.Port != 0 && int(a.ip.Port()) == c.policy.machine.Port {
+	if c.policy.machine.Port != 0 && int(a.ip.port) == c.policy.machine.Port {
 		return nil, false
 	}
 	if !c.policy.Allows(Loopback) { // it can't listen: only an address to send from
 		return a.raw, true
 	}
 	switch {
-	case !s.stream && c.policy.Allows(Network), ip.IsValid() && ip.IsLoopback():
+	case !s.stream && c.policy.Allows(Network), a.ip.isLoopback():
 		return a.raw, true
-	case ip.IsUnspecified() || a.family == unix.AF_UNSPEC:
-		return loopback(s, a.ip.Port()), true
+	case a.ip.isUnspecified() || a.family == unix.AF_UNSPEC:
+		return loopback(s, a.ip.port), true
 	}
 	return nil, false
 }
@@ -282,13 +300,12 @@ func loopback(s socket, port uint16) []byte {
 	if s.domain == unix.AF_INET {
 		return append(append(raw, 127, 0, 0, 1), make([]byte, 8)...)
 	}
-	ip := netip.AddrFrom16([16]byte{10: 0xff, 11: 0xff, 12: 127, 15: 1})
+	ip := inet4([4]byte{127, 0, 0, 1}, port).ip
 	if only, err := unix.GetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY); err == nil && only != 0 {
-		ip = netip.IPv6Loopback()
+		ip = [16]byte{15: 1}
 	}
-	b := ip.As16()
 	raw = append(raw, 0, 0, 0, 0)
-	return append(append(raw, b[:]...), 0, 0, 0, 0)
+	return append(append(raw, ip[:]...), 0, 0, 0, 0)
 }
 
 func (c *call) listen(n, backlog int) answer {
@@ -305,19 +322,19 @@ func (c *call) listen(n, backlog int) answer {
 		if err != nil {
 			return result(err)
 		}
-		var ip netip.AddrPort
+		var ip inet
 		switch b := bound.(type) {
 		case *unix.SockaddrInet4:
-			ip = netip.AddrPortFrom(netip.AddrFrom4(b.Addr), uint16(b.Port))
+			ip = inet4(b.Addr, uint16(b.Port))
 		case *unix.SockaddrInet6:
-			ip = netip.AddrPortFrom(netip.AddrFrom16(b.Addr).Unmap(), uint16(b.Port))
+			ip = inet{b.Addr, uint16(b.Port), true}
 		}
 		switch {
-		case ip.Port() == 0:
+		case ip.port == 0:
 			if err := s.do(unix.SYS_BIND, loopback(s, 0)); err != nil {
 				return result(err)
 			}
-		case !ip.Addr().IsLoopback():
+		case !ip.isLoopback():
 			return fail(unix.EACCES)
 		}
 	}

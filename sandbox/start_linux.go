@@ -1,15 +1,14 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +21,10 @@ const trueProgram = "/usr/bin/true"
 // bwrapPaths are where a system's own bubblewrap is. PATH isn't searched: it may name a folder that others can write.
 var bwrapPaths = []string{"/usr/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap", "/run/current-system/sw/bin/bwrap", "/usr/local/bin/bwrap"}
 
+// launcherEnv is the environment of bubblewrap and the launcher; the command's is in the plan. The launcher's runtime starts sooner
+// for one processor: it makes fewer threads, and doesn't look for the limits of a control group.
+var launcherEnv = []string{"GOMAXPROCS=1"}
+
 type running struct {
 	bwrap   *os.Process
 	control *os.File
@@ -31,7 +34,7 @@ type running struct {
 	err     error
 }
 
-func start(p Policy, c Command) (*Process, error) {
+func start(p Policy, c Command) (proc *Process, err error) {
 	bwrap := ""
 	for _, path := range bwrapPaths {
 		if unix.Access(path, unix.X_OK) == nil {
@@ -43,93 +46,89 @@ func start(p Policy, c Command) (*Process, error) {
 		return nil, &UnavailableError{What: "bubblewrap is not installed", Install: "install the package bubblewrap"}
 	}
 
-	var opened []*os.File // ours to close once bubblewrap runs
+	var theirs, ours []*os.File // what bubblewrap gets, closed here once it has them; and our ends of pipes
+	closeAll := func(files []*os.File) {
+		for _, f := range files {
+			f.Close() // so that the pipes end when the sandbox does
+		}
+	}
 	defer func() {
-		for _, f := range opened {
-			f.Close()
+		closeAll(theirs)
+		if err != nil {
+			closeAll(ours)
 		}
 	}()
-	own := func(f *os.File, err error) *os.File {
-		if err == nil {
-			opened = append(opened, f)
-		}
-		return f
-	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("starting a sandbox: %w", err)
 	}
-	opened = append(opened, null)
+	theirs = append(theirs, null)
 	self, err := openLauncher(p.machine.Executable)
 	if err != nil {
 		return nil, &UnavailableError{What: "Handrail's own program can't be opened", Cause: err}
 	}
-	opened = append(opened, self)
-
+	theirs = append(theirs, self)
 	files := make([]*os.File, fdHeld)
 	v, err := newView(p, func(f *os.File) int { files = append(files, f); return len(files) - 1 })
 	if err != nil {
 		return nil, err
 	}
 	defer v.close()
-
-	filter, err := filterFor(p)
-	if err != nil {
-		return nil, err
-	}
-	todo := plan{Policy: p.record(), Filter: filter, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Processes: cmp.Or(c.Processes, MaxProcesses), Nested: nestedIn(p), Linked: startUpLinks(p)}
-	for _, h := range v.held {
-		todo.Held = append(todo.Held, h.Path)
-	}
-	text, err := json.Marshal(todo)
-	if err != nil {
-		return nil, fmt.Errorf("starting a sandbox: %w", err)
-	}
-	args, err := memory("arguments", []byte(strings.Join(v.args, "\x00")+"\x00"))
-	own(args, err)
-	planned, err2 := memory("plan", text)
-	own(planned, err2)
-	statusR, statusW, err3 := os.Pipe()
-	own(statusW, err3)
-	controlR, controlW, err4 := os.Pipe()
-	own(controlR, err4)
-	stderrR, stderrW, err5 := os.Pipe()
-	own(stderrW, err5)
-	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
-		for _, f := range []*os.File{statusR, controlW, stderrR} {
-			if f != nil {
-				f.Close()
-			}
+	pipe := func(weRead bool) (r, w *os.File) {
+		if err != nil {
+			return nil, nil
 		}
+		if r, w, err = os.Pipe(); err != nil {
+			return nil, nil
+		}
+		if weRead {
+			theirs, ours = append(theirs, w), append(ours, r)
+		} else {
+			theirs, ours = append(theirs, r), append(ours, w)
+		}
+		return r, w
+	}
+	argsR, argsW := pipe(false)
+	planR, planW := pipe(false)
+	controlR, controlW := pipe(false)
+	statusR, statusW := pipe(true)
+	stderrR, stderrW := pipe(true)
+	if err != nil {
 		return nil, fmt.Errorf("starting a sandbox: %w", err)
 	}
-
 	files[0], files[1], files[2] = null, null, stderrW
-	files[fdArgs], files[fdPlan], files[fdSelf], files[fdStatus], files[fdControl] = args, planned, self, statusW, controlR
+	files[fdArgs], files[fdPlan], files[fdSelf], files[fdStatus], files[fdControl] = argsR, planR, self, statusW, controlR
 	for i, f := range []*os.File{c.Stdin, c.Stdout, c.Stderr} {
 		if f == nil {
 			f = null
 		}
 		files[fdStdin+i] = f
 	}
-	attr := &os.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	attr := &os.ProcAttr{Dir: "/", Env: launcherEnv, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}}
 	process, err := onStarter(func() (*os.Process, error) {
-		return os.StartProcess(bwrap, []string{bwrap, "--args", fmt.Sprint(fdArgs), "--", fmt.Sprintf("/proc/self/fd/%d", fdSelf), "launch"}, attr)
+		return os.StartProcess(bwrap, []string{bwrap, "--args", strconv.Itoa(fdArgs), "--", fdPath(fdSelf), "launch"}, attr)
 	})
 	if err != nil {
-		statusR.Close()
-		controlW.Close()
-		stderrR.Close()
 		return nil, &UnavailableError{What: "bubblewrap doesn't start", Cause: err}
 	}
-	for _, f := range opened {
-		f.Close() // so that the pipes end when the sandbox does
-	}
-	opened = nil
+	closeAll(theirs)
+	theirs = nil
 
-	proc := &Process{running{bwrap: process, control: controlW, done: make(chan struct{})}}
+	// While bubblewrap gets ready to read its arguments, they are made. Without the plan, which comes last, nothing is run.
+	text, err := v.plan(p, c)
+	if err != nil {
+		process.Kill()
+		process.Wait()
+		return nil, err
+	}
+	// Who has ended doesn't read; follow finds out why.
+	argsW.WriteString(strings.Join(v.args, "\x00") + "\x00")
+	argsW.Close()
+	proc = &Process{running{bwrap: process, control: controlW, done: make(chan struct{})}}
 	started := make(chan error, 1)
 	go proc.follow(statusR, stderrR, started)
+	planW.Write(text)
+	planW.Close()
 	if err := <-started; err != nil {
 		<-proc.done
 		return nil, err
@@ -137,21 +136,39 @@ func start(p Policy, c Command) (*Process, error) {
 	return proc, nil
 }
 
+// plan lists the view's mounts and makes the text of the plan.
+func (v *view) plan(p Policy, c Command) ([]byte, error) {
+	if err := v.list(p); err != nil {
+		return nil, err
+	}
+	filter, err := filterFor(p)
+	if err != nil {
+		return nil, err
+	}
+	todo := plan{Policy: p, Filter: filter, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Processes: cmp.Or(c.Processes, MaxProcesses), Nested: nestedIn(p), Linked: startUpLinks(p)}
+	for _, h := range v.held {
+		todo.Held = append(todo.Held, h.Path)
+	}
+	w := &wire{}
+	todo.carry(w)
+	return w.text, nil
+}
+
 // follow reads the launcher's reports until it is gone. It answers once on started.
 func (p *Process) follow(status, stderr *os.File, started chan<- error) {
-	said := make(chan string, 1)
+	said := make(chan string, 1) // nobody may take it
 	go func() {
 		text, _ := io.ReadAll(io.LimitReader(stderr, 4096))
 		io.Copy(io.Discard, stderr)
 		stderr.Close()
 		said <- strings.TrimSpace(string(text))
 	}()
-	reports := json.NewDecoder(status)
 	answered := false
+	first := -1
 	var exit *Exit
 	for {
-		var r report
-		if reports.Decode(&r) != nil {
+		r, err := readReport(status)
+		if err != nil {
 			break
 		}
 		switch {
@@ -161,15 +178,24 @@ func (p *Process) follow(status, stderr *os.File, started chan<- error) {
 		case r.Started && !answered:
 			answered = true
 			started <- nil
+			first = firstProcess(p.bwrap.Pid)
 		case r.Exit != nil:
 			exit = r.Exit
 		}
 	}
 	status.Close()
-	state, err := p.bwrap.Wait()
-	text := <-said
-	if !answered {
-		started <- bwrapError(text, state)
+	var err error
+	if exit == nil || first < 0 || !ended(first) {
+		var state *os.ProcessState
+		state, err = p.bwrap.Wait()
+		if text := <-said; !answered {
+			started <- bwrapError(text, state)
+		}
+	} else {
+		go func() { p.bwrap.Wait() }()
+	}
+	if first >= 0 {
+		unix.Close(first)
 	}
 	p.order.Lock()
 	p.control.Close()
@@ -184,6 +210,39 @@ func (p *Process) follow(status, stderr *os.File, started chan<- error) {
 		p.exit = Exit{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"}
 	}
 	close(p.done)
+}
+
+// firstProcess gives a descriptor of the sandbox's first process, the launcher, -1 if it can't be had. With its end everything in
+// the sandbox is gone (pid_namespaces(7)); bubblewrap, outside, takes a moment more.
+func firstProcess(bwrap int) (pidfd int) {
+	child := func() int { // the only one it has
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", bwrap))
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		return pid
+	}
+	pid := child()
+	if pid <= 0 {
+		return -1
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return -1
+	}
+	if child() != pid { // the number may have come to mean another process
+		unix.Close(fd)
+		return -1
+	}
+	return fd
+}
+
+// ended waits until the process ends.
+func ended(pidfd int) bool {
+	poll := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(poll, -1); err != unix.EINTR {
+			return err == nil && poll[0].Revents&unix.POLLIN != 0
+		}
+	}
 }
 
 // bwrapError explains a bubblewrap that ended before the launcher said anything.
@@ -232,24 +291,6 @@ func (p *Process) Kill() error {
 		return fmt.Errorf("killing a command: %w", err)
 	}
 	return nil
-}
-
-// memory gives a file that exists only in memory.
-func memory(name string, content []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate("handrail "+name, unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := io.Copy(f, bytes.NewReader(content)); err != nil {
-		f.Close()
-		return nil, err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // bubblewrap dies with the thread that started it (PR_SET_PDEATHSIG), and the Go runtime may end a thread at any time but

@@ -25,7 +25,7 @@ import (
 // still come between, so what was opened or made is looked at once more.
 type supervisor struct {
 	policy   Policy
-	index    *index
+	index    *index     // made for the first call: many commands make none
 	held     []heldRoot // longest path first
 	private  []string   // folders that the command changes by itself
 	nested   map[string]bool
@@ -47,9 +47,8 @@ type fileID struct{ device, inode uint64 }
 
 func idOf(st *unix.Stat_t) fileID { return fileID{uint64(st.Dev), st.Ino} }
 
-func newSupervisor(p Policy, todo plan) (*supervisor, error) {
-	s := &supervisor{policy: p, index: p.index(), nested: map[string]bool{}, made: map[fileID]madeAs{}, folders: map[fileID]int{}}
-	s.index.looks = true
+func newSupervisor(p Policy, todo plan) *supervisor {
+	s := &supervisor{policy: p, nested: map[string]bool{}, made: map[fileID]madeAs{}, folders: map[fileID]int{}}
 	for i, path := range todo.Held {
 		s.held = append(s.held, heldRoot{path, fdHeld + i})
 	}
@@ -68,7 +67,7 @@ func newSupervisor(p Policy, todo plan) (*supervisor, error) {
 	for _, path := range todo.Linked {
 		s.links.targets[path] = true
 	}
-	return s, nil
+	return s
 }
 
 // eachPlace opens, one after another, the folders in which the policy allows changes, and compares their identities.
@@ -193,6 +192,10 @@ func (s *supervisor) serve(listener int) error {
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
 		switch errno {
 		case 0:
+			if s.index == nil {
+				s.index = s.policy.index()
+				s.index.looks = true
+			}
 			c := &call{supervisor: s, id: n.id, tid: int(n.pid), args: n.data.args}
 			s.forgetFolders()
 			delete(s.umasks.changing, c.tid)
