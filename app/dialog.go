@@ -42,7 +42,9 @@ type Answer string
 
 const (
 	Allowed  Answer = "allow"
+	Always   Answer = "always" // and from now on: only where the question offers it
 	Refused  Answer = "refuse"
+	Quiet    Answer = "quiet" // refuse, and don't ask for a time: only where the question offers it
 	TimedOut Answer = "timeout"
 )
 
@@ -147,14 +149,23 @@ func (d *Dialog) Ask(ctx context.Context, r approval.Request) approval.Decision 
 	if err != nil {
 		return approval.Refuse(approval.CouldNotShow, surfaceDialog, err.Error())
 	}
+	if approval.Insists(ctx) {
+		q = q.withoutOffers()
+		q.Quiet = d.words.count("button_quiet", int64(approval.QuietFor/time.Minute), nil)
+	}
 	p, err := d.start()
 	if err != nil {
 		return approval.Refuse(approval.CouldNotShow, surfaceDialog, fmt.Sprintf("starting the dialog: %v", err))
 	}
 	defer p.end()
-	verdict, detail := d.converse(ctx, p, q)
-	if verdict == approval.Allowed {
+	verdict, answer, detail := d.converse(ctx, p, q)
+	switch {
+	case verdict == approval.Allowed && answer == Always:
+		return approval.AllowAlways(r, surfaceDialog)
+	case verdict == approval.Allowed:
 		return approval.Allow(r, surfaceDialog)
+	case verdict == approval.Refused && answer == Quiet:
+		return approval.RefuseQuietly(surfaceDialog)
 	}
 	if said := p.complaint(); said != "" {
 		detail += ": " + said
@@ -164,43 +175,44 @@ func (d *Dialog) Ask(ctx context.Context, r approval.Request) approval.Decision 
 
 const surfaceDialog = "dialog"
 
-func (d *Dialog) converse(ctx context.Context, p *dialogProcess, q Question) (approval.Verdict, string) {
+// converse asks, and gives how that ended and what exactly the person chose.
+func (d *Dialog) converse(ctx context.Context, p *dialogProcess, q Question) (approval.Verdict, Answer, string) {
 	nonce := newNonce()
 	p.tell(DialogRequest{Version: dialogVersion, Nonce: nonce, Language: d.words.Language(), Question: q})
 
 	l, err := p.hear(ctx, d.shownWithin)
 	switch {
 	case ctx.Err() != nil:
-		return approval.Withdrawn, "withdrawn before it was shown"
+		return approval.Withdrawn, "", "withdrawn before it was shown"
 	case err != nil:
-		return approval.CouldNotShow, err.Error()
+		return approval.CouldNotShow, "", err.Error()
 	case l.Shown == nil || !*l.Shown || l.Nonce != nil || l.Decision != nil:
-		return approval.CouldNotShow, "the dialog didn't say that it is shown"
+		return approval.CouldNotShow, "", "the dialog didn't say that it is shown"
 	}
 
 	l, err = p.hear(ctx, d.visibleFor)
 	switch {
 	case ctx.Err() != nil:
-		return approval.Withdrawn, "withdrawn while it was shown"
+		return approval.Withdrawn, "", "withdrawn while it was shown"
 	case err != nil:
-		return approval.NoAnswer, err.Error()
+		return approval.NoAnswer, "", err.Error()
 	case l.Nonce == nil || *l.Nonce != nonce || l.Decision == nil || l.Shown != nil:
-		return approval.NoAnswer, "the dialog's answer isn't one to this question"
+		return approval.NoAnswer, "", "the dialog's answer isn't one to this question"
 	}
 	decision := *l.Decision
-	if decision == Refused { // a no needs no proof
-		return approval.Refused, "the person said no"
+	if decision == Refused || decision == Quiet && q.Quiet != "" { // a no needs no proof
+		return approval.Refused, decision, "the person said no"
 	}
 	if err := p.ended(d.endsWithin); err != nil {
-		return approval.NoAnswer, err.Error()
+		return approval.NoAnswer, "", err.Error()
 	}
-	switch decision {
-	case Allowed:
-		return approval.Allowed, ""
-	case TimedOut:
-		return approval.NoAnswer, "nobody answered"
+	switch {
+	case decision == Allowed, decision == Always && q.Always != "":
+		return approval.Allowed, decision, ""
+	case decision == TimedOut:
+		return approval.NoAnswer, "", "nobody answered"
 	}
-	return approval.NoAnswer, "the dialog gave an unknown answer"
+	return approval.NoAnswer, "", "the dialog gave an unknown answer"
 }
 
 func newNonce() string {

@@ -95,6 +95,8 @@ var fakes = []struct {
 	{"no nonce", func() { converse(); print(`{"decision":"allow"}` + "\n") }, approval.NoAnswer, "isn't one to this"},
 	{"another nonce", func() { c := converse(); c.Request.Nonce = newNonce(); c.Answer(Allowed) }, approval.NoAnswer, "isn't one to this"},
 	{"empty nonce", func() { c := converse(); c.Request.Nonce = ""; c.Answer(Allowed) }, approval.NoAnswer, "isn't one to this"},
+	{"always", func() { converse().Answer(Always) }, approval.NoAnswer, "unknown answer"}, // not offered
+	{"quiet", func() { converse().Answer(Quiet) }, approval.NoAnswer, "unknown answer"},
 	{"unknown answer", func() { converse().Answer("Allow") }, approval.NoAnswer, "unknown answer"},
 	{"no answer", func() { converse().Answer("") }, approval.NoAnswer, "unknown answer"},
 	{"allows twice", func() { c := converse(); c.Answer(Allowed); c.Answer(Allowed) }, approval.NoAnswer, "too much"},
@@ -200,6 +202,32 @@ func TestDialogNotStarted(t *testing.T) {
 	}
 	if got := NewDialog(NewWords("en")).Ask(t.Context(), approval.Request{}); got.Verdict != approval.CouldNotShow {
 		t.Errorf("the zero request: %v", got.Verdict)
+	}
+}
+
+// A lasting rule and silence are answers only where they were offered.
+func TestOffers(t *testing.T) {
+	rule := request(approval.Exec, func(r *approval.Request) {
+		r.Command = &approval.Command{Text: "wc a", Runs: "/usr/bin/wc a", Rule: &approval.Rule{Program: "/usr/bin/wc"}}
+	})
+	for _, c := range []struct {
+		name, fake    string
+		ctx           context.Context
+		r             approval.Request
+		want          approval.Verdict
+		always, quiet bool
+	}{
+		{"the rule", "always", t.Context(), rule, approval.Allowed, true, false},
+		{"once, though a rule is offered", "allows", t.Context(), rule, approval.Allowed, false, false},
+		{"no rule is offered", "always", t.Context(), request(approval.EditFolder, nil), approval.NoAnswer, false, false},
+		{"silence isn't offered", "quiet", t.Context(), rule, approval.NoAnswer, false, false},
+		{"silence", "quiet", approval.Insisting(t.Context()), rule, approval.Refused, false, true},
+		{"no rule to a client that insists", "always", approval.Insisting(t.Context()), rule, approval.NoAnswer, false, false},
+	} {
+		got := testDialog(t, c.fake).Ask(c.ctx, c.r)
+		if got.Verdict != c.want || got.Always != c.always || got.Quiet != c.quiet || (got.Covers(c.r) == nil) != (c.want == approval.Allowed) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
 	}
 }
 

@@ -7,7 +7,7 @@ type EventFacts struct {
 	// LeftUp says that the event is the release of the left mouse button. A key, a touch-screen gesture, and a press
 	// made through an accessibility interface are not.
 	LeftUp bool
-	// DownOnAllow and UpOnAllow say that the button went down and came up on Allow.
+	// DownOnAllow and UpOnAllow say that the button went down and came up on Allow, or on another button that allows.
 	DownOnAllow, UpOnAllow bool
 	// StillAtDown and StillAtUp are how long the window had stood still when the button went down and when it came up.
 	StillAtDown, StillAtUp time.Duration

@@ -36,6 +36,7 @@ func TestContrast(t *testing.T) {
 	}{
 		{"text", Ink, Paper}, {"label", PaleInk, Paper}, {"path", Ink, Sheet}, {"refuse", RefuseInk, RefuseFill},
 		{"allow", AllowInk, AllowFill}, {"waiting", WaitingInk, WaitingFill},
+		{"always", AlwaysInk, AlwaysFill}, {"always, waiting", WaitingInk, UnreadyFill}, {"quiet", QuietInk, QuietFill},
 	} {
 		if got := contrast(c.ink, c.ground); got < 4.5 {
 			t.Errorf("%s has a contrast of %.2f", c.name, got)

@@ -34,6 +34,10 @@ type Question struct {
 	Allow              string `json:"allow"`
 	Authenticate       string `json:"authenticate"`
 	AuthenticateReason string `json:"authenticate_reason"`
+	// Always is the button for the lasting rule that the fact with Offer describes; Quiet is the button that refuses and asks for
+	// silence. They are "" where they aren't offered. Only a dialog offers them, at most one of them.
+	Always string `json:"always,omitempty"`
+	Quiet  string `json:"quiet,omitempty"`
 }
 
 // Span is a piece of a sentence.
@@ -47,6 +51,8 @@ type Fact struct {
 	Label string `json:"label"`
 	Value string `json:"value"`
 	Exact bool   `json:"exact,omitempty"`
+	// Offer says that it is about the button Always.
+	Offer bool `json:"offer,omitempty"`
 }
 
 // maxName is how many characters of a client's name stand in a sentence. The whole name is among the facts.
@@ -60,6 +66,9 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	}
 	if err := complete(r); err != nil {
 		return Question{}, fmt.Errorf("asking %q: %w", r.Kind, err)
+	}
+	if r.Kind == approval.WidenPolicy {
+		return w.policyQuestion(r), nil
 	}
 	who := w.who(r)
 	title, covers, until := messages(r)
@@ -121,6 +130,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 		fact("label_undo", w.say("undo_limited", nil))
 	}
 	fact("label_until", w.say(until, nil))
+	w.offer(&q, r)
 	fact("label_who", w.claim(r))
 	if r.Who.Program != "" {
 		exact("label_program", r.Who.Program)
@@ -148,6 +158,9 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 }
 
 func complete(r approval.Request) error {
+	if r.Kind == approval.WidenPolicy || r.Policy != nil {
+		return completePolicy(r)
+	}
 	switch {
 	case r.Tool == "" || r.Session == "" || r.Who.ID == "":
 		return fmt.Errorf("no tool, session or client")

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"handrail/core/approval"
@@ -79,6 +80,31 @@ func completeCommand(r approval.Request) error {
 		return fmt.Errorf("more than can be listed")
 	case c.Shell != "" && !filepath.IsAbs(c.Shell):
 		return fmt.Errorf("no shell")
+	case c.Rule != nil && (!filepath.IsAbs(c.Rule.Program) || c.Rule.Script != "" && !filepath.IsAbs(c.Rule.Script)):
+		return fmt.Errorf("a rule without a program")
+	case c.Rule != nil && (len(c.Env) > 0 || len(c.Deletes) > 0):
+		return fmt.Errorf("a rule for what is never covered by one")
 	}
 	return nil
+}
+
+// offer adds the button for a lasting rule to a question that offers one, and what the rule would be.
+func (w Words) offer(q *Question, r approval.Request) {
+	if r.Command == nil || r.Command.Rule == nil {
+		return
+	}
+	message, rule := "offer_program", r.Command.Rule
+	if rule.Script != "" {
+		message = "offer_script"
+	}
+	q.Always = w.say("button_always", nil)
+	q.Facts = append(q.Facts, Fact{Label: w.say("label_offer", nil), Offer: true,
+		Value: w.say(message, holes{"Who": w.who(r), "Program": quote(Escape(rule.Program)), "Script": quote(Escape(rule.Script))})})
+}
+
+// withoutOffers is the question for a surface that offers no more than Allow and Don't Allow.
+func (q Question) withoutOffers() Question {
+	q.Facts = slices.DeleteFunc(slices.Clone(q.Facts), func(f Fact) bool { return f.Offer })
+	q.Always, q.Quiet = "", ""
+	return q
 }

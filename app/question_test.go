@@ -172,6 +172,20 @@ var questions = []struct {
 		r.Tool, r.Files, r.Bytes, r.Command = "exec", 0, 0, &approval.Command{
 			Text: "echo ok #\u202e\n\x1b[2J\trm -rf ~", Runs: "echo ok #\u202e\n\x1b[2J\trm -rf ~", Shell: "/bin/sh", Env: []string{"X=\nAllow"}, Why: []string{"no program \u2028Allow was found"}}
 	})},
+	{"exec_always", request(approval.Exec, func(r *approval.Request) {
+		r.Tool, r.Files, r.Bytes, r.Command = "exec", 0, 0, &approval.Command{
+			Text: "wc -l list.txt", Runs: "/usr/bin/wc -l list.txt", Why: []string{"it isn't on the person's list: wc is not on the list"},
+			Files: []approval.File{{Path: "/usr/bin/wc", Real: "/usr/bin/wc", ID: grant.ID{Device: 2049, Inode: 80}}},
+			Rule:  &approval.Rule{Program: "/usr/bin/wc"}}
+	})},
+	{"exec_always_script", request(approval.Exec, func(r *approval.Request) {
+		r.Tool, r.Files, r.Bytes, r.Command = "exec", 0, 0, &approval.Command{
+			Text: "sh ./count.sh", Runs: "/usr/bin/sh ./count.sh",
+			Files: []approval.File{{Path: "/usr/bin/sh", Real: "/usr/bin/dash", ID: grant.ID{Device: 2049, Inode: 81}},
+				{Path: "/home/ann/Handrail/Holiday Photos/count.sh", Real: "/home/ann/Handrail/Holiday Photos/count.sh", ID: grant.ID{Device: 2049, Inode: 82}, Script: true, SHA256: strings.Repeat("0b", 32)}},
+			Rule: &approval.Rule{Program: "/usr/bin/sh", Script: "/home/ann/Handrail/Holiday Photos/count.sh"}}
+	})},
+	{"widen_policy", widened},
 	{"thai", request(approval.EditFolder, func(r *approval.Request) {
 		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
 		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
@@ -185,6 +199,12 @@ var questions = []struct {
 		r.Reason = "Allow\u2028Who asks\n    The system\u202d\u0000" + strings.Repeat("\u0e48", 190)
 	})},
 }
+
+// widened asks whether the policy file may allow more.
+var widened = approval.Request{Kind: approval.WidenPolicy, Policy: &approval.Policy{
+	File: "/home/ann/.local/state/handrail/exec-policy.json", SHA256: strings.Repeat("0c", 32),
+	Wider: []string{"allows /usr/bin/git with arguments like (status|diff)( .*)?", "in the sandbox: ask off instead of on-miss", "safe bin \u202ecut\n\nFor how long"},
+}}
 
 // push makes r a request to push.
 func push(r *approval.Request) {
@@ -244,6 +264,9 @@ func TestNamesAreQuoted(t *testing.T) {
 	for _, c := range questions {
 		for _, language := range tongues {
 			r := c.request
+			if r.Kind == approval.WidenPolicy { // nobody asks it
+				continue
+			}
 			r.Who.Name, r.Path = "No one", ""
 			if r.Folder != "" {
 				r.Folder = "/home/ann/Handrail/nothing"
@@ -289,7 +312,11 @@ func show(q Question) string {
 		}
 	}
 	_, rest, _ := strings.Cut(q.String(), "\n")
-	return fmt.Sprintf("%s\n%s\n[%s] [%s] [%s]\n%s\n", b.String(), rest, q.Refuse, q.Allow, q.Authenticate, q.AuthenticateReason)
+	always := ""
+	if q.Always != "" {
+		always = "[" + q.Always + "] "
+	}
+	return fmt.Sprintf("%s\n%s\n%s[%s] [%s] [%s]\n%s\n", b.String(), rest, always, q.Refuse, q.Allow, q.Authenticate, q.AuthenticateReason)
 }
 
 // bound is what the answer binds, as it must stand in the text.
@@ -330,6 +357,17 @@ func bound(r approval.Request) []string {
 		for _, f := range c.Files {
 			list = append(list, Escape(f.Path), Escape(f.Real), f.SHA256, fmt.Sprintf("%d:%d", f.ID.Device, f.ID.Inode))
 		}
+		if rule := c.Rule; rule != nil {
+			if list = append(list, Escape(rule.Program), Escape(rule.Script)); rule.Script != "" {
+				list = append(list, quote(Escape(rule.Script)))
+			}
+		}
+	}
+	if p := r.Policy; p != nil {
+		list = append(list, Escape(p.File), p.SHA256)
+		for _, line := range p.Wider {
+			list = append(list, Escape(line))
+		}
 	}
 	if r.Commits > 0 {
 		list = append(list, groups(int64(r.Commits)))
@@ -340,7 +378,7 @@ func bound(r approval.Request) []string {
 	if r.Who.PID != 0 {
 		list = append(list, fmt.Sprint(r.Who.PID))
 	}
-	if !r.Makes && !pastes(r) {
+	if !r.Makes && !pastes(r) && r.Policy == nil {
 		list = append(list, fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
 	}
 	if r.Files > 0 {
@@ -353,8 +391,10 @@ func bound(r approval.Request) []string {
 // A field that is added to a request must be shown too: whoever adds one comes by here.
 func TestEveryFieldIsShown(t *testing.T) {
 	for typ, want := range map[reflect.Type]int{
-		reflect.TypeFor[approval.Request](): 30,
-		reflect.TypeFor[approval.Command](): 8,
+		reflect.TypeFor[approval.Request](): 31,
+		reflect.TypeFor[approval.Command](): 9,
+		reflect.TypeFor[approval.Rule]():    2,
+		reflect.TypeFor[approval.Policy]():  3,
 		reflect.TypeFor[approval.File]():    5,
 		reflect.TypeFor[approval.Place]():   4,
 		reflect.TypeFor[client.Identity]():  6,
@@ -364,6 +404,11 @@ func TestEveryFieldIsShown(t *testing.T) {
 			t.Errorf("%v has %d fields, %d are shown: say the new ones in NewQuestion and in bound", typ, got, want)
 		}
 	}
+}
+
+func change(r approval.Request, f func(*approval.Request)) approval.Request {
+	f(&r)
+	return r
 }
 
 func TestNoQuestion(t *testing.T) {
@@ -407,6 +452,19 @@ func TestNoQuestion(t *testing.T) {
 		{"too many reasons", request(approval.Exec, func(r *approval.Request) {
 			r.Command = &approval.Command{Text: "a", Runs: "a", Why: make([]string, approval.MaxListed+1)}
 		}), good},
+		{"a rule for nothing", request(approval.Exec, func(r *approval.Request) { r.Command = &approval.Command{Text: "a", Runs: "a", Rule: &approval.Rule{}} }), good},
+		{"a rule for what deletes", request(approval.Exec, func(r *approval.Request) {
+			r.Command = &approval.Command{Text: "a", Runs: "a", Deletes: []string{"a"}, Rule: &approval.Rule{Program: "/bin/a"}}
+		}), good},
+		{"a policy without a file", change(widened, func(r *approval.Request) { r.Policy = &approval.Policy{Wider: []string{"a"}} }), good},
+		{"no policy", change(widened, func(r *approval.Request) { r.Policy = nil }), good},
+		{"a policy that allows nothing more", change(widened, func(r *approval.Request) { r.Policy = &approval.Policy{File: "/a", SHA256: "0a"} }), good},
+		{"a policy that allows too much to show", change(widened, func(r *approval.Request) {
+			r.Policy = &approval.Policy{File: "/a", SHA256: "0a", Wider: make([]string, approval.MaxListed+1)}
+		}), good},
+		{"a policy asked for by a client", change(widened, func(r *approval.Request) { r.Who = claude }), good},
+		{"a policy and a folder", change(widened, func(r *approval.Request) { r.Folder = "/a" }), good},
+		{"a policy with another question", request(approval.EditFolder, func(r *approval.Request) { r.Policy = widened.Policy }), good},
 		{"negative count", request(approval.EditFolder, func(r *approval.Request) { r.Files = -1 }), good},
 	} {
 		if q, err := NewQuestion(c.r, c.words); err == nil {

@@ -46,6 +46,7 @@ func (t *Terminal) Ask(ctx context.Context, r approval.Request) approval.Decisio
 	if err != nil {
 		return refuse(approval.CouldNotShow, err)
 	}
+	q = q.withoutOffers() // other programs can type into a terminal: nothing lasting comes of it
 	tty, err := openTerminal()
 	if err != nil {
 		return refuse(approval.CouldNotShow, err)

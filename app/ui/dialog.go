@@ -78,7 +78,7 @@ func dialog(in io.Reader, out io.Writer) int {
 // texts gives the characters of a question: of words that are surely our own, without which it can't be read, and of all
 // others, where what a client or a file brings with it may stand as numbers.
 func texts(q app.Question) (own, foreign string) {
-	ours := []string{q.Window, q.Cut, q.More, q.Refuse, q.Allow}
+	ours := []string{q.Window, q.Cut, q.More, q.Refuse, q.Allow, q.Always, q.Quiet}
 	others := []string{q.Says, q.Reason}
 	for _, s := range q.Title {
 		if s.Bold { // what the message is about
@@ -102,8 +102,10 @@ type dialogWindow struct {
 	watch         *watcher
 	scroll        *container.Scroll
 	refuse, allow *button
+	// third is the button for a lasting rule, or the one that asks for silence; nil where neither is offered.
+	third *button
 
-	stillAtDown time.Duration
+	stillAtDown time.Duration // of the button that was pressed last
 
 	mu    sync.Mutex // guards still
 	still app.Still
@@ -120,11 +122,27 @@ func (d *dialogWindow) build(a fyne.App) {
 			d.answer(app.Refused)
 		}
 	}
-	d.allow.down, d.allow.up = d.pressed, d.released
+	d.allow.down, d.allow.up = d.pressed, func(e *desktop.MouseEvent) { d.released(e, d.allow, app.Allowed) }
 
 	line := canvas.NewRectangle(app.Sheet)
+	objects := []fyne.CanvasObject{canvas.NewRectangle(app.Paper), d.scroll, line, d.refuse, d.allow}
+	switch {
+	case q.Always != "":
+		d.third = newButton(d.label(q.Always, app.WaitingInk), app.UnreadyFill)
+		d.third.down, d.third.up = d.pressed, func(e *desktop.MouseEvent) { d.released(e, d.third, app.Always) }
+	case q.Quiet != "":
+		d.third = newButton(d.label(q.Quiet, app.QuietInk), app.QuietFill)
+		d.third.up = func(e *desktop.MouseEvent) {
+			if e.Button == desktop.MouseButtonPrimary && d.third.pressed {
+				d.answer(app.Quiet)
+			}
+		}
+	}
+	if d.third != nil {
+		objects = append(objects, d.third)
+	}
 	d.window.SetPadded(false)
-	d.window.SetContent(container.New(places{d}, canvas.NewRectangle(app.Paper), d.scroll, line, d.refuse, d.allow))
+	d.window.SetContent(container.New(places{d}, objects...))
 	d.window.Resize(fyne.NewSize(windowWidth, windowHeight))
 	d.window.SetFixedSize(true)
 	d.window.Canvas().SetOnTypedKey(d.key)
@@ -182,29 +200,34 @@ func (d *dialogWindow) stillFor() time.Duration {
 	return d.still.For(time.Now())
 }
 
-// showArmed draws Allow as it is: ready for a click or not.
+// showArmed draws the buttons that allow as they are: ready for a click or not.
 func (d *dialogWindow) showArmed() {
-	ink, fill := app.WaitingInk, app.WaitingFill
+	q := d.talk.Request.Question
+	allow, always := [2]color.Color{app.WaitingInk, app.WaitingFill}, [2]color.Color{app.WaitingInk, app.UnreadyFill}
 	if d.stillFor() >= app.StandStill {
-		ink, fill = app.AllowInk, app.AllowFill
+		allow, always = [2]color.Color{app.AllowInk, app.AllowFill}, [2]color.Color{app.AlwaysInk, app.AlwaysFill}
 	}
-	d.allow.paint(d.label(d.talk.Request.Question.Allow, ink), fill)
+	d.allow.paint(d.label(q.Allow, allow[0]), allow[1])
+	if q.Always != "" {
+		d.third.paint(d.label(q.Always, always[0]), always[1])
+	}
 }
 
 func (d *dialogWindow) pressed(*desktop.MouseEvent) {
 	d.stillAtDown = d.stillUpToNow()
 }
 
-func (d *dialogWindow) released(e *desktop.MouseEvent) {
+// released gives an answer that allows, if a person clicked on its button.
+func (d *dialogWindow) released(e *desktop.MouseEvent, on *button, a app.Answer) {
 	if app.Genuine(app.EventFacts{
 		LeftUp:      e.Button == desktop.MouseButtonPrimary,
-		DownOnAllow: d.allow.pressed,
-		UpOnAllow:   d.allow.holds(e.Position),
+		DownOnAllow: on.pressed,
+		UpOnAllow:   on.holds(e.Position),
 		StillAtDown: d.stillAtDown,
 		StillAtUp:   d.stillUpToNow(),
 		Origin:      app.Unattributed,
 	}) {
-		d.answer(app.Allowed)
+		d.answer(a)
 	}
 }
 
@@ -342,6 +365,10 @@ func (p places) Layout(o []fyne.CanvasObject, size fyne.Size) {
 		b.Move(fyne.NewPos(x, y))
 		b.Resize(fyne.NewSize(width, buttonHeight))
 		x -= 14
+	}
+	if b := p.d.third; b != nil {
+		b.Move(fyne.NewPos(margin, y))
+		b.Resize(fyne.NewSize(b.MinSize().Width, buttonHeight))
 	}
 	if p.d.watch != nil {
 		p.d.changed(moved)

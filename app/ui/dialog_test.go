@@ -91,11 +91,16 @@ type asked struct {
 
 func ask(t *testing.T, d *apptest.Display, language string, r approval.Request) *asked {
 	t.Helper()
+	return askIn(t, t.Context(), d, language, r)
+}
+
+func askIn(t *testing.T, parent context.Context, d *apptest.Display, language string, r approval.Request) *asked {
+	t.Helper()
 	q, err := app.NewQuestion(r, app.NewWords(language))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(parent)
 	t.Cleanup(cancel)
 	a := &asked{display: d, withdraw: cancel, decision: make(chan approval.Decision, 1), request: r}
 	go func() { a.decision <- app.NewDialog(app.NewWords(language)).WithPatience(long).Ask(ctx, r) }()
@@ -110,10 +115,10 @@ func ask(t *testing.T, d *apptest.Display, language string, r approval.Request) 
 	return a
 }
 
-func (a *asked) ends(t *testing.T, want approval.Verdict) {
+func (a *asked) ends(t *testing.T, want approval.Verdict) (got approval.Decision) {
 	t.Helper()
 	select {
-	case got := <-a.decision:
+	case got = <-a.decision:
 		if got.Verdict != want {
 			t.Errorf("%v (%s), want %v", got.Verdict, got.Detail, want)
 		}
@@ -124,6 +129,7 @@ func (a *asked) ends(t *testing.T, want approval.Verdict) {
 		t.Errorf("no decision, want %v", want)
 	}
 	must(t, a.Gone(long))
+	return got
 }
 
 func must(t *testing.T, errs ...error) {
@@ -256,6 +262,62 @@ func TestAnswers(t *testing.T) {
 		must(t, err, a.Click(app.AllowFill, long))
 		a.ends(t, approval.Allowed)
 	})
+}
+
+// TestThirdButton: the lasting rule takes the same genuine click as Allow, and what is no such click does nothing.
+func TestThirdButton(t *testing.T) {
+	d := screen(t)
+	text, err := os.ReadFile("../testdata/question_exec_always.json")
+	var r approval.Request
+	must(t, err, json.Unmarshal(text, &r))
+	for _, language := range []string{"en", "th"} {
+		a := ask(t, d, language, r)
+		must(t, a.Click(app.AlwaysFill, long))
+		if got := a.ends(t, approval.Allowed); !got.Always {
+			t.Errorf("%s: a click on Always Allow allows once", language)
+		}
+		a = ask(t, d, language, r)
+		must(t, a.Click(app.AllowFill, long))
+		if got := a.ends(t, approval.Allowed); got.Always {
+			t.Errorf("%s: a click on Allow makes a rule", language)
+		}
+		a = askIn(t, approval.Insisting(t.Context()), d, language, request())
+		_, err := a.Area(app.AllowFill, long)
+		must(t, err, a.SavePicture("../../build/screens/quiet_"+language+".png"), a.Click(app.QuietFill, long))
+		if got := a.ends(t, approval.Refused); !got.Quiet {
+			t.Errorf("%s: a click on Don't Ask only refuses", language)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		act  func(t *testing.T, a *asked)
+	}{
+		{"a click in the first second", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.UnreadyFill, long), d.Press(1), d.Release(1))
+		}},
+		{"keys", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AlwaysFill, long), d.Key(apptest.Space), d.Key(apptest.Return), d.Key(apptest.Tab), d.Key(apptest.Space))
+		}},
+		{"the other mouse buttons", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AlwaysFill, long), d.Press(2), d.Release(2), d.Press(3), d.Release(3))
+		}},
+		{"a press on it, released on Allow, and the other way round", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AlwaysFill, long), d.Press(1), a.MoveOnto(app.AllowFill, long), d.Release(1))
+			must(t, d.Press(1), a.MoveOnto(app.AlwaysFill, long), d.Release(1))
+		}},
+		{"a click just after the window moved", func(t *testing.T, a *asked) {
+			must(t, a.MoveOnto(app.AlwaysFill, long))
+			place, err := a.Place()
+			must(t, err, a.MoveTo(place.Min.X+3, place.Min.Y+3), d.Press(1), d.Release(1))
+		}},
+	} {
+		t.Run("not by "+c.name, func(t *testing.T) {
+			a := ask(t, d, "en", r)
+			c.act(t, a)
+			must(t, a.Click(app.RefuseFill, long))
+			a.ends(t, approval.Refused)
+		})
+	}
 }
 
 // TestPriority: a thread that has to wait for a busy computer keeps the process from ending, and with it the answer.

@@ -39,7 +39,8 @@ const (
 	Clipboard  Kind = "clipboard"   // read the clipboard, this time
 	// ClipboardSession is to read the clipboard until the session ends.
 	ClipboardSession Kind = "clipboard_session"
-	Exec             Kind = "exec" // run Command, this time
+	Exec             Kind = "exec"         // run Command, this time
+	WidenPolicy      Kind = "widen_policy" // let the policy file allow more than before; no client asks this
 )
 
 // Once says that an answer allows one call; that of another kind holds for the session.
@@ -94,6 +95,8 @@ type Request struct {
 	Changes int     `json:"changes,omitempty"`
 	// Command is what Exec runs, in Folder.
 	Command *Command `json:"command,omitempty"`
+	// Policy is what WidenPolicy would have count.
+	Policy *Policy `json:"policy,omitempty"`
 	// Reason is what the model says it is for: untrusted, shown quoted, at most MaxReason characters.
 	Reason string `json:"reason,omitempty"`
 }
@@ -162,6 +165,10 @@ type Decision struct {
 	Surface string
 	// Detail says why nothing could be shown, for the log.
 	Detail string
+	// Always says that the person allowed what Command.Rule describes, not only this run.
+	Always bool
+	// Quiet says that the person, who refused, doesn't want to be asked by this client for QuietFor.
+	Quiet bool
 
 	digest [32]byte
 	at     time.Time
@@ -173,6 +180,23 @@ const ValidFor = 5 * time.Minute
 // Allow is the decision that allows r, as of now. Only an Asker that had the person's answer may call it.
 func Allow(r Request, surface string) Decision {
 	return Decision{Verdict: Allowed, Surface: surface, digest: r.Digest(), at: time.Now()}
+}
+
+// AllowAlways is Allow where the person chose the lasting rule that r offers. A request that offers none is refused.
+func AllowAlways(r Request, surface string) Decision {
+	if r.Command == nil || r.Command.Rule == nil {
+		return Refuse(NoAnswer, surface, "no lasting rule was offered")
+	}
+	d := Allow(r, surface)
+	d.Always = true
+	return d
+}
+
+// RefuseQuietly is the decision of a person who refused and doesn't want to be asked by this client for QuietFor.
+func RefuseQuietly(surface string) Decision {
+	d := Refuse(Refused, surface, "the person said no, and not to be asked for a time")
+	d.Quiet = true
+	return d
 }
 
 // Refuse is a decision that doesn't allow.

@@ -13,7 +13,8 @@ import (
 
 func request() Request {
 	return Request{Kind: EditFolder, Who: client.Identity{ID: "stdio:1", Name: "Claude"}, Session: "s", Tool: "edit",
-		Folder: "/home/me/Handrail/photos", FolderID: grant.ID{Device: 1, Inode: 2}, Files: 3, Bytes: 400, Command: &Command{Text: "ls", Runs: "/bin/ls"}}
+		Folder: "/home/me/Handrail/photos", FolderID: grant.ID{Device: 1, Inode: 2}, Files: 3, Bytes: 400, Command: &Command{Text: "ls", Runs: "/bin/ls", Rule: &Rule{Program: "/bin/ls"}},
+		Policy: &Policy{File: "/home/me/.local/state/handrail/exec-policy.json", SHA256: "0a", Wider: []string{"safe bin cut"}}}
 }
 
 // Each field is bound: a decision for a request that differs in any of them is worth nothing.
@@ -79,6 +80,19 @@ func TestDecisionRefuses(t *testing.T) {
 	}
 	if d := Refuse(Allowed, "dialog", ""); d.Covers(request()) == nil {
 		t.Error("Refuse allows")
+	}
+	if d := RefuseQuietly("dialog"); d.Covers(request()) == nil || d.Always {
+		t.Error("RefuseQuietly allows")
+	}
+	for _, c := range []*Command{nil, {Text: "ls", Runs: "/bin/ls"}} {
+		r := request()
+		r.Command = c
+		if d := AllowAlways(r, "dialog"); d.Covers(r) == nil || d.Always {
+			t.Errorf("a rule that wasn't offered is chosen: %+v", c)
+		}
+	}
+	if d := AllowAlways(request(), "dialog"); d.Covers(request()) != nil || !d.Always {
+		t.Error("a rule that was offered can't be chosen")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		d := Allow(request(), "dialog")

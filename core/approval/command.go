@@ -20,6 +20,26 @@ type Command struct {
 	Deletes []string `json:"deletes,omitempty"`
 	// Why says why the person is asked.
 	Why []string `json:"why,omitempty"`
+	// Rule is the lasting rule that the person may choose instead of this one run; nil if none is offered.
+	Rule *Rule `json:"rule,omitempty"`
+}
+
+// Rule is a lasting rule: this client may run this command in this folder without a question, as long as everything that the
+// question names is the same. It is offered only for what loads no code and no settings from files and changes nothing.
+type Rule struct {
+	// Program is the program's path, which the person can't write; or, if Script is set, the shell's.
+	Program string `json:"program"`
+	// Script is the file of a harmless script. The rule ends when its content changes.
+	Script string `json:"script,omitempty"`
+}
+
+// Policy is a widening of the policy file that waits for the person.
+type Policy struct {
+	File string `json:"file"`
+	// SHA256 is that of its text, in hex.
+	SHA256 string `json:"sha256"`
+	// Wider is what it allows more than they have agreed to, a line each: all of it, at most MaxListed.
+	Wider []string `json:"wider"`
 }
 
 // File is one program or script. SHA256 is empty for a program that the user can't change.

@@ -1,6 +1,9 @@
 package approval
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Who refuses again and again stops reading, and allows by mistake. So a client whose questions were refused Refusals times
 // within RefusedWithin has its further ones held back, unseen, for HoldFirst; each time that this happens again the time doubles,
@@ -11,6 +14,8 @@ const (
 	HoldFirst     = time.Minute
 	HoldMost      = 30 * time.Minute
 	forgetAfter   = time.Hour
+	// QuietFor is how long a client's questions are held back when the person says so: the question after a hold offers that.
+	QuietFor = 10 * time.Minute
 )
 
 // temper is how the person's last answers to one client went.
@@ -21,9 +26,25 @@ type temper struct {
 	hold    time.Duration
 }
 
+type insisting struct{}
+
+// Insists reports whether the person has refused several questions of the client who asks in ctx, so that an Asker should offer
+// them not to be asked for QuietFor ([RefuseQuietly]).
+func Insists(ctx context.Context) bool { return ctx.Value(insisting{}) != nil }
+
+// Insisting gives the ctx of a question of such a client.
+func Insisting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, insisting{}, true)
+}
+
+// insists says that questions were held back, and that this hasn't been forgotten.
+func (t *temper) insists(now time.Time) bool {
+	return t != nil && t.hold > 0 && now.Sub(t.last) <= forgetAfter
+}
+
 // note takes up an answer. Only an answer of the person counts.
-func (t *temper) note(v Verdict, now time.Time) {
-	switch v {
+func (t *temper) note(d Decision, now time.Time) {
+	switch d.Verdict {
 	case Allowed:
 		*t = temper{}
 	case Refused:
@@ -38,6 +59,9 @@ func (t *temper) note(v Verdict, now time.Time) {
 		if len(t.refused) == Refusals && now.Sub(t.refused[0]) <= RefusedWithin {
 			t.hold = min(max(HoldFirst, 2*t.hold), HoldMost)
 			t.until, t.refused = now.Add(t.hold), t.refused[:0]
+		}
+		if quiet := now.Add(QuietFor); d.Quiet && quiet.After(t.until) {
+			t.until, t.refused = quiet, t.refused[:0]
 		}
 	}
 }

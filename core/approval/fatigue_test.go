@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,10 +60,59 @@ func TestFatigue(t *testing.T) {
 	var x temper
 	for range 20 {
 		for range Refusals {
-			x.note(Refused, time.Unix(0, 0))
+			x.note(Refuse(Refused, "", ""), time.Unix(0, 0))
 		}
 	}
 	if x.hold != HoldMost {
 		t.Errorf("it grows to %v", x.hold)
 	}
+}
+
+type person func(ctx context.Context, r Request) Decision
+
+func (p person) Ask(ctx context.Context, r Request) Decision { return p(ctx, r) }
+
+// After questions were held back the person is offered not to be asked for ten minutes, and what they say counts for that client.
+func TestQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := Refuse(Refused, "dialog", "")
+		var shown []bool
+		q := NewQueue(person(func(ctx context.Context, r Request) Decision {
+			shown = append(shown, Insists(ctx))
+			if answer.Verdict == Allowed {
+				return Allow(r, "dialog")
+			}
+			return answer
+		}), nil)
+		n := 0
+		ask := func(client string) Verdict {
+			n++
+			r := request()
+			r.Who.ID = client
+			a := q.Ask(t.Context(), nil, t.Context(), "key"+string(rune('0'+n)), r, time.Minute)
+			return a.Decision.Verdict
+		}
+		expect := func(client string, want Verdict, offered ...bool) {
+			t.Helper()
+			shown = nil
+			if got := ask(client); got != want || !slices.Equal(shown, offered) {
+				t.Fatalf("question %d: %v, offered %v; want %v, %v", n, got, shown, want, offered)
+			}
+		}
+		for range Refusals {
+			expect("a", Refused, false)
+		}
+		expect("a", HeldBack)
+		time.Sleep(HoldFirst)
+		expect("b", Refused, false)
+		answer = RefuseQuietly("dialog")
+		expect("a", Refused, true)
+		answer = Allow(Request{}, "dialog")
+		expect("b", Allowed, false)
+		time.Sleep(QuietFor - time.Second)
+		expect("a", HeldBack)
+		time.Sleep(time.Second)
+		expect("a", Allowed, true)
+		expect("a", Allowed, false)
+	})
 }

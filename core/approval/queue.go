@@ -189,10 +189,14 @@ func (q *Queue) run() {
 		}
 		p := q.waiting[0]
 		wanted := p.wanted()
+		ctx := p.ctx
+		if q.tempers[p.request.Who.ID].insists(time.Now()) {
+			ctx = Insisting(ctx)
+		}
 		q.mu.Unlock()
 		d := Refuse(Withdrawn, "", "withdrawn before it was shown")
 		if p.ctx.Err() == nil && wanted {
-			d = q.asker.Ask(p.ctx, p.request)
+			d = q.asker.Ask(ctx, p.request)
 			// An answer that came together with the end of the session is no answer.
 			if p.ctx.Err() != nil && d.Verdict == Allowed {
 				d = Refuse(Withdrawn, d.Surface, "the session ended while it was shown")
@@ -200,7 +204,7 @@ func (q *Queue) run() {
 		}
 		q.mu.Lock()
 		q.waiting = q.waiting[1:]
-		q.remember(p.request.Who.ID, d.Verdict)
+		q.remember(p.request.Who.ID, d)
 		q.settle(p, d)
 		more := len(q.waiting) > 0
 		q.mu.Unlock()
@@ -227,19 +231,19 @@ func (q *Queue) drop(p *pending) {
 }
 
 // remember takes up how the person answered a client.
-func (q *Queue) remember(client string, v Verdict) {
+func (q *Queue) remember(client string, d Decision) {
 	if q.tempers == nil {
 		q.tempers = make(map[string]*temper)
 	}
 	t := q.tempers[client]
 	if t == nil {
-		if v != Refused {
+		if d.Verdict != Refused {
 			return
 		}
 		t = new(temper)
 		q.tempers[client] = t
 	}
-	if t.note(v, time.Now()); v == Allowed {
+	if t.note(d, time.Now()); d.Verdict == Allowed {
 		delete(q.tempers, client)
 	}
 }
