@@ -26,6 +26,7 @@ type commands struct {
 	Connect  connectCommand  `cmd:"" help:"Say how to connect an assistant, and make it a token."`
 	Doctor   doctorCommand   `cmd:"" help:"Look for what keeps Handrail from working here."`
 	Audit    auditCommand    `cmd:"" help:"Check the activity log."`
+	Rules    rulesCommand    `cmd:"" help:"List, or take back, what you always allow."`
 	Security securityCommand `cmd:"" help:"Look for risky settings."`
 	Demo     demoCommand     `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
 	Dialog   dialogCommand   `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`

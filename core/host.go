@@ -83,7 +83,13 @@ type Host struct {
 	// interrupted doesn't change after the start.
 	interrupted []audit.Record
 
+	// life ends with the host; asking are the questions that no client asks.
+	life   context.Context
+	ends   context.CancelFunc
+	asking sync.WaitGroup
+
 	mu      sync.Mutex
+	policy  policyAsked
 	rooms   map[string]*room
 	paused  bool
 	sandbox string // why nothing can be run, or empty
@@ -152,6 +158,7 @@ func New(o Options) (*Host, error) {
 
 	h := &Host{opts: o, log: o.Log, rooms: make(map[string]*room), watch: make(map[int]func()), checked: make(chan struct{}),
 		grants: new(grant.Store), nonces: new(approval.Nonces)}
+	h.life, h.ends = context.WithCancel(context.Background())
 	logFile, anchor := LogFiles(o.State)
 	if h.audit, err = audit.Open(logFile, anchor, o.Key, func(audit.Record) { h.changed() }); err != nil {
 		return nil, err
@@ -168,7 +175,7 @@ func New(o Options) (*Host, error) {
 	h.sessions = client.NewSessions(h.endSession)
 	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
 		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Paused: h.Paused, Log: o.Log,
-		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o)}
+		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o), Rules: approval.OpenRules(o.State, o.Key), PolicyWaits: h.AskPolicy}
 	h.interrupted = h.audit.Unfinished()
 	h.interrupted = h.interrupted[:min(len(h.interrupted), mostInterrupted)]
 	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: Tokens(o.State), Log: o.Log,
@@ -192,6 +199,7 @@ func New(o Options) (*Host, error) {
 	}
 	h.opts.path = sync.OnceValue(func() []string { return searchPath(loginPath(context.Background(), o.Shell, o.Home)) })
 	go h.canary()
+	h.AskPolicy()
 	return h, nil
 }
 
@@ -383,8 +391,12 @@ func (h *Host) note(text string) {
 // Close ends all sessions and jobs and closes the activity log. The host can't be used afterwards.
 func (h *Host) Close() error {
 	<-h.checked
+	h.mu.Lock()
+	h.ends()
+	h.mu.Unlock()
 	h.sessions.EndAll()
 	h.jobs.Close(job.Stopped)
+	h.asking.Wait()
 	h.mu.Lock()
 	for id, r := range h.rooms {
 		r.remove()

@@ -1,9 +1,11 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
+	"handrail/core/approval"
 	"handrail/core/command"
 )
 
@@ -47,6 +49,15 @@ func AuditSettings(state, home string, key []byte) Findings {
 	}
 	for _, line := range status.Waiting {
 		f.Notes = append(f.Notes, "waits for your click, and is not allowed: "+line)
+	}
+	rules := approval.OpenRules(state, key)
+	private(rules.File(), 0o600)
+	switch list, err := rules.List(); {
+	case errors.Is(err, approval.ErrNoKey):
+	case err != nil:
+		f.Risks = append(f.Risks, fmt.Sprintf("%s: %v", rules.File(), err))
+	case len(list) > 0:
+		f.Notes = append(f.Notes, fmt.Sprintf("%d commands run without a question because you chose Always Allow: handrail rules", len(list)))
 	}
 	if status.NoKey {
 		f.Notes = append(f.Notes, "there is no keychain, so the policy file can only make the policy stricter")

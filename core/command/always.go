@@ -9,12 +9,17 @@ type Rule struct {
 	Program, Real string
 	// Profile names the shipped description of harmless words.
 	Profile string
+	// Script is the file of a harmless script, for which Program is the shell; the rule ends when its content changes.
+	Script string
 }
 
 // String says exactly what the rule would allow.
 func (r Rule) String() string {
 	if r == (Rule{}) {
 		return "nothing"
+	}
+	if r.Script != "" {
+		return "run the script " + r.Script + " with " + r.Program + " as long as it is unchanged"
 	}
 	return "run " + r.Program + " with any arguments that only read or print"
 }
@@ -56,21 +61,28 @@ var notLasting = set("git rg mdfind")
 // plain command whose program the user can't write, with words by which it loads no code or settings from files. The
 // words, not the text, are what the rule is about: every time, a plan must be judged again ([Rule.Covers]).
 func AlwaysAllow(p Plan) (Rule, bool, string) {
-	refuse := func(why string) (Rule, bool, string) { return Rule{}, false, why }
 	if why := p.Unreduced(); why != "" {
-		return refuse(why)
+		return Rule{}, false, why
 	}
 	if len(p.Segments) != 1 {
-		return refuse("several programs run")
+		return Rule{}, false, "several programs run"
 	}
-	s := &p.Segments[0]
+	if len(StrictInline(p)) > 0 {
+		return Rule{}, false, "it carries code"
+	}
+	return p.always(&p.Segments[0])
+}
+
+// always is AlwaysAllow for one segment.
+func (p *Plan) always(s *Segment) (Rule, bool, string) {
+	refuse := func(why string) (Rule, bool, string) { return Rule{}, false, why }
 	switch {
+	case len(s.Layers) == 0:
+		return refuse("no program runs")
 	case len(s.Layers) != 1:
 		return refuse(s.Layers[0].Program.Name + " runs another program")
 	case len(s.Inner) > 0 || s.Layers[0].Kind != Plain:
 		return refuse(s.Layers[0].Program.Name + " runs something else")
-	case len(StrictInline(p)) > 0:
-		return refuse("it carries code")
 	}
 	l := &s.Layers[0]
 	prog := l.Program
@@ -89,7 +101,7 @@ func AlwaysAllow(p Plan) (Rule, bool, string) {
 		return refuse(prog.Path + " can be changed by you, so another program could be put there")
 	}
 	if look {
-		c := readOnlyCheck{plan: &p, name: base, argv: append([]string{prog.Path}, texts(l.Argv[1:])...)}
+		c := readOnlyCheck{plan: p, name: base, argv: append([]string{prog.Path}, texts(l.Argv[1:])...)}
 		if c.words(&rule, l.Argv[1:]); c.refused {
 			return refuse(c.reason)
 		}
@@ -104,4 +116,74 @@ func AlwaysAllow(p Plan) (Rule, bool, string) {
 		}
 	}
 	return Rule{Program: prog.Path, Real: prog.Real, Profile: base}, true, ""
+}
+
+// MaxHarmless is how many bytes a harmless script may have.
+const MaxHarmless = 64 << 10
+
+// harmlessShells are the programs that read one.
+var harmlessShells = set("/bin/sh /bin/bash /bin/dash /usr/bin/sh /usr/bin/bash /usr/bin/dash")
+
+// HarmlessScript says whether a plan runs a shell script of which each command is one that a lasting rule could be offered for,
+// and which rule that would be; else why not. read gives the script's content; the rule is only for that content.
+func HarmlessScript(p Plan, read func(path string) ([]byte, error)) (Rule, bool, string) {
+	refuse := func(why string) (Rule, bool, string) { return Rule{}, false, why }
+	if why := p.Unreduced(); why != "" {
+		return refuse(why)
+	}
+	if len(p.Segments) != 1 || len(p.Segments[0].Layers) != 1 || len(p.Segments[0].Inner) > 0 || len(p.Segments[0].Layers[0].Code) > 0 {
+		return refuse("it runs more than a script")
+	}
+	s := &p.Segments[0]
+	l := &s.Layers[0]
+	shell, script := l.Program.Path, ""
+	switch {
+	case l.Kind == ShellRun && l.Script > 0 && l.Doubts == ReadsScript && !l.Program.Builtin:
+		text, ok := l.Argv[l.Script].Literal()
+		if script = absolute(s.Dir, text); !ok || script == "" || !strings.Contains(text, "/") { // a bare name is looked for on the PATH too
+			return refuse("which script it is can't be told")
+		}
+	case l.Kind == Plain && l.Program.Found() && !l.Program.Bare && !l.Program.Function:
+		shell, script = "", l.Program.Path
+	default:
+		return refuse("it runs no script")
+	}
+	content, err := read(script)
+	switch {
+	case err != nil:
+		return refuse("the script can't be read")
+	case len(content) > MaxHarmless:
+		return refuse("the script is too long")
+	}
+	text := string(content)
+	if shell == "" {
+		first, _, _ := strings.Cut(text, "\n")
+		if shell = strings.TrimSpace(strings.TrimPrefix(first, "#!")); !strings.HasPrefix(first, "#!") || strings.ContainsAny(shell, " \t") {
+			return refuse("it doesn't begin with the name of a shell")
+		}
+	}
+	if !harmlessShells[shell] {
+		return refuse(shell + " is not the system's sh or bash")
+	}
+	files := p.Context.Files
+	f, err := files.Stat(shell)
+	if err != nil || files.Writable(shell) || files.Writable(f.Real) {
+		return refuse(shell + " can be changed by you")
+	}
+	in := p.Context
+	in.Shell, in.Dir = ParseShell(shell[strings.LastIndexByte(shell, '/')+1:]), s.Dir
+	inner := Analyse(text, in)
+	if _, ok := inner.Pinned(); !ok || len(StrictInline(inner)) > 0 {
+		return refuse("the script is more than plain commands")
+	}
+	for i := range inner.Segments {
+		part := &inner.Segments[i]
+		if c := part.Command(); c != nil && len(part.Layers) == 1 && c.Program.Builtin && c.Program.Name != "cd" && safeBuiltins[c.Program.Name] {
+			continue
+		}
+		if _, ok, why := inner.always(part); !ok {
+			return refuse("in the script: " + why)
+		}
+	}
+	return Rule{Program: shell, Real: f.Real, Profile: "script", Script: script}, true, ""
 }

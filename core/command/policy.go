@@ -134,6 +134,8 @@ type Judgement struct {
 	Outcome Outcome
 	// Why says why it is refused or asked for, in the order of their weight; empty for what runs.
 	Why []string
+	// Missed says that it is asked for only because the list doesn't cover it.
+	Missed bool
 	// Decision is the allowlist's; Allowed only where that was what let the script run.
 	Decision Decision
 }
@@ -148,6 +150,7 @@ func (p Policy) Judge(plan Plan, m Mode) Judgement {
 		return Judgement{Why: []string{d.Why + " of the person's policy"}, Decision: d}
 	}
 	var why []string
+	missed := false
 	if m.Ask == AskAlways {
 		why = append(why, "every command is to be asked for")
 	}
@@ -164,9 +167,10 @@ func (p Policy) Judge(plan Plan, m Mode) Judgement {
 			return Judgement{Why: []string{"it isn't on the person's list: " + d.Why}, Decision: d}
 		}
 		why = append(why, "it isn't on the person's list: "+d.Why)
+		missed = len(why) == 1
 	}
 	if len(why) > 0 {
-		return Judgement{Outcome: AskPerson, Why: unique(why), Decision: d}
+		return Judgement{Outcome: AskPerson, Why: unique(why), Missed: missed, Decision: d}
 	}
 	if m.Security != ListOnly {
 		d = Decision{} // it runs as it was given

@@ -180,6 +180,7 @@ func TestPolicyStore(t *testing.T) {
 		"a refusal taken out": {{denyNPM, "rr-", false}, {wide, "rr-", true}, {"restart", "rr-", true}},
 		"agree":               {{asksGit, "raa", false}, {more, "raa", true}, {"agree", "rra", false}, {"restart", "rra", false}, {asksGit, "raa", false}},
 		"agree to full":       {{denyAll, "---", false}, {wide, "---", true}, {"agree", "rrr", false}},
+		"agree to no file":    {{asksGit, "raa", false}, {"remove", "raa", true}, {"agree", "rrr", false}, {"restart", "rrr", false}},
 		"malformed":           {{asksGit, "raa", false}, {`{"version": 1, "sandbx": {}}`, "aaa", false}, {"restart", "aaa", false}, {asksGit, "raa", false}},
 		"malformed at first":  {{`{`, "aaa", false}, {"remove", "rrr", false}},
 		"a forged record":     {{asksGit, "raa", false}, {"forge", "raa", false}, {"restart", "raa", false}},

@@ -300,7 +300,7 @@ func (p Policy) Wider(o Policy) (lines []string) {
 	}
 	for name, x := range p.Bins.Profiles {
 		if !covered && o.Bins.Profiles[name] != x {
-			say("profile of safe bin %s", name)
+			say("safe bin %s with %d to %d operands and the options %q, text alone: %t", name, x.Least, x.Most, x.Options, x.Text)
 		}
 	}
 	slices.Sort(lines)

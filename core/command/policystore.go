@@ -175,10 +175,13 @@ func (s *PolicyStore) Agree(waiting []string) error {
 		return ErrNoKey
 	}
 	text, err := readPolicyFile(s.file)
-	if err != nil {
-		return err
+	p := DefaultPolicy()
+	switch {
+	case errors.Is(err, os.ErrNotExist): // it was taken away
+		err = p.compile(s.home)
+	case err == nil:
+		p, err = ReadPolicy(text, s.home)
 	}
-	p, err := ReadPolicy(text, s.home)
 	if err != nil {
 		return err
 	}

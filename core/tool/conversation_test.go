@@ -187,7 +187,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	w.sessions = client.NewSessions(nil)
 	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
 		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: new(job.Engine), Undo: undo, Snapshots: snapshots,
-		Policy: command.OpenPolicy(state, w.home, testKey), Own: command.Own{Names: []string{"handrail", "handrail-ui"}},
+		Policy: command.OpenPolicy(state, w.home, testKey), Own: command.Own{Names: []string{"handrail", "handrail-ui"}}, Rules: approval.OpenRules(state, testKey),
 		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Session: func(s *client.Session) (Room, error) {
 			mu.Lock()

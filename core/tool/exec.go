@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"handrail/core/approval"
 	"handrail/core/client"
 	"handrail/core/command"
 	"handrail/core/hint"
@@ -123,6 +124,14 @@ var execTool = define[ExecInput, ExecOutput](Tool{
 	if err := x.judge(g, room); err != nil {
 		return p, err
 	}
+	if x.judged.Outcome == command.AskPerson {
+		if err := x.settled(g, c); err != nil {
+			return p, err
+		}
+	}
+	if x.by != "" {
+		p.by = []string{x.by}
+	}
 	p.effects = dir.effects
 	if x.judged.Outcome == command.RunScript { // else the question shows what it deletes
 		deletes, done, err := g.deletions(c, in.Command, dir.path, x.shell)
@@ -135,6 +144,11 @@ var execTool = define[ExecInput, ExecOutput](Tool{
 	p.run = func(ctx context.Context) (answer, error) {
 		if x.judged.Outcome == command.AskPerson {
 			return g.askToRun(ctx, c, x)
+		}
+		if x.by != "" {
+			if err := x.stillSettled(g, c); err != nil {
+				return answer{}, err
+			}
 		}
 		j, err := g.startExec(ctx, c, x)
 		if err != nil {
@@ -155,7 +169,9 @@ type execution struct {
 
 	read   command.Plan
 	judged command.Judgement
-	run    command.Run // how it runs if it was judged or asked for; else the text as it was given runs
+	rule   *approval.Rule // the lasting rule that can be offered, or that covers it
+	by     string         // the lasting rule that covers it
+	run    command.Run    // how it runs if it was judged or asked for; else the text as it was given runs
 }
 
 // check looks at what the call asks for, before anything is read or found.
@@ -231,7 +247,7 @@ func (g *Gate) execDir(c *Call, path string) (dir workdir, failed string, err er
 // judge reads the script, refuses what may not run, and says whether the person is asked.
 func (x *execution) judge(g *Gate, r Room) error {
 	x.read = command.Analyse(x.in.Command, command.Context{Shell: command.ParseShell(filepath.Base(x.shell)), Dir: x.dir, Home: g.Home.Home,
-		Path: filepath.SplitList(variableOf(x.environment(r), "PATH")), Files: seen{command.System(), r.Policy.Decider()}, Temp: []string{r.Temp}})
+		Path: filepath.SplitList(variableOf(x.environment(r), "PATH")), Files: seen{g.files(), r.Policy.Decider()}, Temp: []string{r.Temp}})
 	if name, ok := g.Own.Starts(x.read); ok {
 		return hint.New("denied", fmt.Sprintf("the command starts Handrail's own program %q", name)).Because("assistants don't control Handrail").
 			Then("ask the person to do what you need there")
@@ -241,6 +257,9 @@ func (x *execution) judge(g *Gate, r Room) error {
 			Because("Python has no such variables, so the script can't run; a shell may have been meant").Then("use os.environ.get(" + strings.TrimPrefix(f.Variable, "$") + ")")
 	}
 	policy, status := g.Policy.Now()
+	if len(status.Waiting) > 0 && g.PolicyWaits != nil {
+		g.PolicyWaits()
+	}
 	wanted, _ := command.ParseAsk(value(x.in.Ask, "off"))
 	mode := policy.Sandbox
 	if x.in.Ask != nil && wanted > mode.Ask {
@@ -257,6 +276,9 @@ func (x *execution) judge(g *Gate, r Room) error {
 	}
 	if status.Problem != "" {
 		x.judged.Why = append(x.judged.Why, "the policy file can't be read")
+	}
+	if x.judged.Missed {
+		x.offer(g)
 	}
 	switch {
 	case x.judged.Outcome == command.RefuseScript:

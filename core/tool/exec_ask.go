@@ -95,6 +95,9 @@ func closed(c <-chan struct{}) bool {
 func (a *askedCommand) pending() answer {
 	out := ExecOutput{Status: "approval-pending", ApprovalID: a.id, ExpiresAtMs: a.began.Add(approval.Lives).UnixMilli(), AllowedDecisions: []string{"allow-once", "deny"},
 		Host: "sandbox", Command: a.request.Command.Runs, Cwd: a.runs.dir, Warnings: a.runs.warnings}
+	if a.request.Command.Rule != nil {
+		out.AllowedDecisions = []string{"allow-once", "allow-always", "deny"}
+	}
 	return answer{text: fmt.Sprintf("Approval pending (id %s): the command has not started. Handrail asks the person on their screen; tell them that a question waits. "+
 		"It starts by itself when they allow it: look with process, action poll, sessionId %s. Don't send it again.", a.id, a.id), data: out}
 }
@@ -175,6 +178,11 @@ func (g *Gate) decided(ctx context.Context, a *askedCommand) (*job.Job, error) {
 		return nil, hint.New("changed", "the command is no longer what the person allowed").Because("a program, a script or the folder changed, or the answer came too late").
 			Then("call exec again: they will be asked again")
 	}
+	if d.Always {
+		if err := g.keepRule(c, now, d.Surface); err != nil {
+			return nil, err
+		}
+	}
 	g.mu.Lock()
 	told := a.told
 	g.mu.Unlock()
@@ -208,7 +216,7 @@ func (a *askedCommand) again(g *Gate) (approval.Request, error) {
 		return approval.Request{}, err
 	}
 	if x.judged.Outcome == command.RunScript { // the policy was changed meanwhile; they allowed more than is needed now
-		x.judged.Why, x.run = a.runs.judged.Why, a.runs.run
+		x.judged.Why, x.run, x.rule = a.runs.judged.Why, a.runs.run, a.runs.rule
 	}
 	return g.commandRequest(a.call, x)
 }
@@ -220,7 +228,7 @@ func (g *Gate) commandRequest(c *Call, x *execution) (approval.Request, error) {
 	if err != nil {
 		return r, hint.New("changed", fmt.Sprintf("the folder %q is no longer there", x.dir)).Wrap(err)
 	}
-	q := &approval.Command{Text: x.in.Command, Runs: x.run.String(), Env: x.env, Why: x.judged.Why}
+	q := &approval.Command{Text: x.in.Command, Runs: x.run.String(), Env: x.env, Why: x.judged.Why, Rule: x.rule}
 	if x.run.Argv == nil {
 		q.Shell = x.shell
 	}

@@ -56,8 +56,14 @@ type Gate struct {
 	// which it doesn't start.
 	Policy *command.PolicyStore
 	Own    command.Own
+	// Rules are the lasting rules for commands that the person chose; nil offers none.
+	Rules *approval.Rules
+	// PolicyWaits is called, on any goroutine, when a call finds that the policy file would allow more than the person agreed to.
+	// It returns at once. nil: nobody is told.
+	PolicyWaits func()
 
 	testOnlyAnswerBy time.Duration // instead of answerBy
+	testOnlyFiles    command.Files // instead of this computer's, for who may write what
 
 	making sync.Mutex // held while a folder that the person allowed is made and granted
 
@@ -236,7 +242,7 @@ func (g *Gate) pass(ctx context.Context, c *Call, p plan) (answer, error) {
 	if err := g.open(c); err != nil { // the person may have paused while they were asked
 		return answer{}, g.refused(c, p, err)
 	}
-	if err := g.record(c, audit.Intent, p, strings.Join(by, ", "), "", ""); err != nil {
+	if err := g.record(c, audit.Intent, p, strings.Join(append(by, p.by...), ", "), "", ""); err != nil {
 		return answer{}, err
 	}
 	a, err := p.run(ctx)

@@ -64,6 +64,8 @@ type plan struct {
 	// diff is set for a change of several files: what it asks for is asked in one question, with what this gives. It changes
 	// nothing; run then does exactly what it said, or nothing.
 	diff func() (text string, files int, err error)
+	// by says, for the log, what the person settled beforehand because of which they aren't asked.
+	by []string
 	// done closes what the plan opened; it may be nil.
 	done func()
 }

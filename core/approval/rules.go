@@ -1,0 +1,285 @@
+package approval
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Rules keeps the lasting rules that the person chose with Always Allow, in a file of the state folder. A rule covers a question
+// that shows the very same: client, command, folder, programs and scripts, each by path, identity and content. Only the
+// session, the client's version and process, the model's reason and why the person is asked may differ.
+//
+// The file has a MAC whose key is in the keychain. A file that isn't ours, or that can't be read, holds no rule, and none is added
+// to it. Without a key no rule can be made. Not covered: who can write the file may put back an older one of ours.
+//
+// The zero Rules, and nil, cover nothing. It is safe for use by several goroutines and processes.
+type Rules struct {
+	file string
+	key  []byte
+
+	mu   sync.Mutex
+	text []byte // the file as it was last read
+	list []KeptRule
+	err  error
+}
+
+// KeptRule is a rule in the file.
+type KeptRule struct {
+	ID      string    `json:"id"`
+	Made    time.Time `json:"made"`
+	Request Request   `json:"request"`
+}
+
+// maxRules is how many rules are kept, maxRulesFile how many bytes of the file are read.
+const (
+	maxRules     = 500
+	maxRulesFile = 16 << 20
+)
+
+var (
+	// ErrNoKey is given when there is no keychain, so that no rule can be kept.
+	ErrNoKey = errors.New("there is no keychain, so no lasting rule can be kept")
+	// ErrNoRule is given for a rule that isn't there.
+	ErrNoRule   = errors.New("there is no such rule")
+	errForeign  = errors.New("the file of lasting rules was changed by another program: none of them counts; remove it to begin anew")
+	errNotAsked = errors.New("no lasting rule was offered")
+)
+
+// OpenRules opens the rules of a state folder. key is from the keychain; nil is none.
+func OpenRules(state string, key []byte) *Rules {
+	s := &Rules{file: filepath.Join(state, "exec-rules.json")}
+	if key != nil {
+		mac := hmac.New(sha256.New, key) // a key of its own, so that no other MAC of the keychain's key fits
+		mac.Write([]byte("lasting rules"))
+		s.key = mac.Sum(nil)
+	}
+	return s
+}
+
+// File is where the rules are kept.
+func (s *Rules) File() string { return s.file }
+
+// Offers reports whether a rule can be kept now.
+func (s *Rules) Offers() bool {
+	if s == nil || s.key == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read()
+	return s.err == nil && len(s.list) < maxRules
+}
+
+// lasting is what of a request a rule is about, and its name.
+func (r Request) lasting() (Request, string, error) {
+	if r.Kind != Exec || r.Command == nil || r.Command.Rule == nil {
+		return r, "", errNotAsked
+	}
+	command := *r.Command
+	for _, text := range []string{command.Text, command.Runs, r.Folder, command.Rule.Script} {
+		if !utf8.ValidString(text) { // two of them may look the same in the file
+			return r, "", errNotAsked
+		}
+	}
+	command.Why = nil
+	r.Command, r.Session, r.Reason = &command, "", ""
+	r.Who.PID, r.Who.Version = 0, ""
+	digest := r.Digest()
+	return r, hex.EncodeToString(digest[:6]), nil
+}
+
+// Covers reports whether a rule covers r, and which.
+func (s *Rules) Covers(r Request) (id string, ok bool) {
+	about, id, err := r.lasting()
+	if s == nil || s.key == nil || err != nil {
+		return "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read()
+	want := about.Digest()
+	ok = slices.ContainsFunc(s.list, func(k KeptRule) bool { return k.ID == id && k.Request.Digest() == want })
+	return id, ok
+}
+
+// Keep makes the rule that r offers. Only who has the person's answer to it ([Decision].Always) may call it.
+func (s *Rules) Keep(r Request) (id string, err error) {
+	about, id, err := r.lasting()
+	if err != nil {
+		return "", err
+	}
+	return id, s.change(func(list []KeptRule) ([]KeptRule, error) {
+		if len(list) >= maxRules {
+			return nil, fmt.Errorf("there are %d lasting rules already", len(list))
+		}
+		list = slices.DeleteFunc(list, func(k KeptRule) bool { return k.ID == id })
+		return append(list, KeptRule{id, time.Now().UTC().Truncate(time.Second), about}), nil
+	})
+}
+
+// List gives the rules, the oldest first.
+func (s *Rules) List() ([]KeptRule, error) {
+	if s == nil || s.key == nil {
+		return nil, ErrNoKey
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read()
+	return slices.Clone(s.list), s.err
+}
+
+// Remove takes a rule back. It counts at once, also in a Handrail that runs.
+func (s *Rules) Remove(id string) error {
+	return s.change(func(list []KeptRule) ([]KeptRule, error) {
+		rest := slices.DeleteFunc(slices.Clone(list), func(k KeptRule) bool { return k.ID == id })
+		if len(rest) == len(list) {
+			return nil, ErrNoRule
+		}
+		return rest, nil
+	})
+}
+
+// RemoveAll takes all rules back, also those of a file that isn't ours.
+func (s *Rules) RemoveAll() error {
+	err := os.Remove(s.file)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// rulesFile is the file's JSON.
+type rulesFile struct {
+	Version int             `json:"version"`
+	Rules   json.RawMessage `json:"rules"`
+	MAC     string          `json:"mac"`
+}
+
+func (s *Rules) mac(rules []byte) string {
+	m := hmac.New(sha256.New, s.key)
+	m.Write(rules)
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// read reads the file anew where it has changed.
+func (s *Rules) read() {
+	text, err := readOwn(s.file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		s.text, s.list, s.err = nil, nil, nil
+		return
+	case err == nil && s.text != nil && bytes.Equal(text, s.text):
+		return
+	}
+	s.text, s.list, s.err = text, nil, err
+	if err != nil {
+		return
+	}
+	var f rulesFile
+	if err := strict(text, &f); err != nil || f.Version != 1 || !hmac.Equal([]byte(s.mac(f.Rules)), []byte(f.MAC)) {
+		s.err = errForeign
+		return
+	}
+	var list []KeptRule
+	if err := strict(f.Rules, &list); err != nil {
+		s.err = errForeign
+		return
+	}
+	s.list = list
+}
+
+func strict(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("more than one value")
+	}
+	return nil
+}
+
+// change replaces the list, while no other process does.
+func (s *Rules) change(f func([]KeptRule) ([]KeptRule, error)) error {
+	if s == nil || s.key == nil {
+		return ErrNoKey
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unlock, err := lock(s.file + ".lock")
+	if err != nil {
+		return fmt.Errorf("changing the lasting rules: %w", err)
+	}
+	defer unlock()
+	s.read()
+	if s.err != nil {
+		return s.err
+	}
+	list, err := f(slices.Clone(s.list))
+	if err != nil {
+		return err
+	}
+	rules, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(rulesFile{1, rules, s.mac(rules)})
+	if err == nil {
+		err = replace(s.file, text)
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the lasting rules: %w", err)
+	}
+	s.text = nil // it is read anew
+	return nil
+}
+
+// readOwn reads a file that nobody but the user can have written.
+func readOwn(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return nil, errForeign
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxRulesFile+1))
+	if err == nil && len(text) > maxRulesFile {
+		err = errForeign
+	}
+	return text, err
+}
+
+// replace puts text in place of a file, whole or not at all. CreateTemp makes it with mode 0600.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".exec-rules-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
