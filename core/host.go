@@ -80,6 +80,7 @@ type Host struct {
 	server   *server.Server
 	undo     *edit.Undo
 	kept     *edit.Snapshots
+	unwatch  func() // ends reading what the system's log tells
 	// interrupted doesn't change after the start.
 	interrupted []audit.Record
 
@@ -198,6 +199,9 @@ func New(o Options) (*Host, error) {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
 	h.opts.path = sync.OnceValue(func() []string { return searchPath(loginPath(context.Background(), o.Shell, o.Home)) })
+	watching, unwatch := context.WithCancel(context.Background())
+	h.unwatch = unwatch
+	go sandbox.WatchDenials(watching)
 	go h.canary()
 	h.AskPolicy()
 	return h, nil
@@ -394,6 +398,7 @@ func (h *Host) Close() error {
 	h.mu.Lock()
 	h.ends()
 	h.mu.Unlock()
+	h.unwatch()
 	h.sessions.EndAll()
 	h.jobs.Close(job.Stopped)
 	h.asking.Wait()

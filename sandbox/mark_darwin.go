@@ -10,12 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mark is the name of a service that doesn't exist, and that one command's profile alone allows to look up. A process runs
-// under that profile if it is sandboxed, may look the name up, and may not look up another: neither a new session nor a new
-// parent changes that.
-type mark string
-
-const unmarked mark = "handrail.command.none"
+const unmarked mark = markPrefix + "none"
 
 func (m mark) rule() string {
 	return "\n; Whose processes these are.\n(allow mach-lookup (global-name \"" + string(m) + "\"))\n"

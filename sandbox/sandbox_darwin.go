@@ -44,7 +44,11 @@ func start(p Policy, c Command) (*Process, error) {
 		return nil, err
 	}
 	mark := newMark()
-	args := []string{sandboxExec, "-p", profile + mark.rule()}
+	text := profile
+	if !untagged.Load() {
+		text = tagged(profile, mark)
+	}
+	args := []string{sandboxExec, "-p", text + mark.rule()}
 	for _, param := range params {
 		args = append(args, "-D", param.Name+"="+param.Value)
 	}
@@ -126,6 +130,9 @@ func start(p Policy, c Command) (*Process, error) {
 	e := &UnavailableError{What: "the profile can't be entered", Cause: errors.New(strings.TrimSpace(string(said)))}
 	switch proc.exit.Code {
 	case exitProfile:
+		if untagged.CompareAndSwap(false, true) {
+			return start(p, c) // the profile as it is, without the words for the log
+		}
 		e.What = "macOS doesn't accept the profile"
 	case exitApply:
 		e.Install = "start Handrail outside any other sandbox"
@@ -238,7 +245,7 @@ func (p *Process) Kill() error {
 }
 
 // newMark makes a mark that no other command has.
-func newMark() mark { return mark("handrail.command." + strings.ToLower(rand.Text())) }
+func newMark() mark { return mark(markPrefix + strings.ToLower(rand.Text())) }
 
 // Launch is the body of `handrail launch`: it becomes one command inside a sandbox that Start made. main calls it before
 // anything else and exits with its result. Started by anyone else it does nothing.

@@ -263,6 +263,17 @@ func (j *Job) begin(start func(sandbox.Policy, sandbox.Command) (process, error)
 	return nil
 }
 
+// Denials gives what the system's own log tells that the sandbox refused to the job, where a system tells it (macOS); it waits that
+// long for the first. The job has ended.
+func (j *Job) Denials(wait time.Duration) []sandbox.Denial {
+	if p, ok := j.process.(interface {
+		Denials(time.Duration) []sandbox.Denial
+	}); ok {
+		return p.Denials(wait)
+	}
+	return nil
+}
+
 // PID is the process that leads the job; it is the sandbox's, which holds the command.
 func (j *Job) PID() int { return j.process.PID() }
 

@@ -107,6 +107,11 @@ func (p *pipeline) Wait() (sandbox.Exit, error) {
 	return exit, errors.Join(append(errs, err)...)
 }
 
+// Denials are those of the last stage, whose exit code is the pipeline's.
+func (p *pipeline) Denials(wait time.Duration) []sandbox.Denial {
+	return (&Job{process: p.stages[len(p.stages)-1]}).Denials(wait)
+}
+
 func (p *pipeline) Terminate() error { return p.each(process.Terminate) }
 func (p *pipeline) Kill() error      { return p.each(process.Kill) }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"handrail/core/hint"
@@ -112,7 +113,42 @@ func explain(r job.Result, j *job.Job) string {
 	case 126:
 		return "that file can't be executed: check what it is, and its mode"
 	}
-	return ""
+	return explainDenials(j.Denials(denialWait), j.Spec.Policy)
+}
+
+// denialWait is how long the answer of a command that failed waits for the system's log. Records often come later still; then there
+// is no hint.
+const denialWait = 400 * time.Millisecond
+
+// explainDenials tells of the last record of the system's log that the policy agrees with. Programs try much that they can do without,
+// so a change that was refused counts before the network, and that before reading.
+func explainDenials(all []sandbox.Denial, p sandbox.Policy) string {
+	var best string
+	rank := 0
+	for _, d := range all {
+		op := d.Op()
+		decision := p.Decide(op, d.Path)
+		says := func(this int, text string) {
+			if this >= rank {
+				rank, best = this, "macOS's log says that the sandbox denied "+text
+			}
+		}
+		switch {
+		case !printable(d.Path) || !printable(d.Process):
+		case op == sandbox.Read && !decision.Allowed && filepath.IsAbs(d.Path):
+			says(1, fmt.Sprintf("reading %s to %s (%s)%s", d.Path, d.Process, decision.Rule, opens(decision)))
+		case op != sandbox.NoOp && op != sandbox.Read && !decision.Allowed && filepath.IsAbs(d.Path):
+			says(3, fmt.Sprintf("changing %s to %s (%s)%s", d.Path, d.Process, decision.Rule, opens(decision)))
+		case d.Operation == "network-outbound" && !p.Allows(sandbox.Network) && !strings.HasPrefix(d.Path, "/"):
+			says(2, fmt.Sprintf("the network to %s; request_access with level network asks the person for it", d.Process))
+		}
+	}
+	return best
+}
+
+// printable reports whether a text of the system's log can stand in a line.
+func printable(s string) bool {
+	return len(s) <= 500 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 var (

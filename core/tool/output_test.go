@@ -180,3 +180,36 @@ func TestTraceback(t *testing.T) {
 		}
 	}
 }
+
+// A record of the system's log becomes a hint only where the policy says the same.
+func TestExplainDenials(t *testing.T) {
+	m := sandbox.Machine{System: "darwin", Home: "/Users/anna", State: "/Users/anna/Library/Application Support/Handrail", Workspace: "/Users/anna/Handrail", Temp: "/private/tmp/h"}
+	guarded := sandbox.Guarded(m).AllowWrite(sandbox.Place{Path: "/Users/anna/Handrail/site", Device: 1, Inode: 1})
+	read := sandbox.Denial{Process: "cat", Operation: "file-read-data", Path: "/Users/anna/Music/a"}
+	write := sandbox.Denial{Process: "git", Operation: "file-write-create", Path: "/Users/anna/Handrail/site/.vscode"}
+	net := sandbox.Denial{Process: "curl", Operation: "network-outbound", Path: "192.0.2.1:443"}
+	for _, c := range []struct {
+		name   string
+		policy sandbox.Policy
+		all    []sandbox.Denial
+		want   string // a part of the hint; "" for none
+	}{
+		{"none", guarded, nil, ""},
+		{"reading", guarded, []sandbox.Denial{read}, "denied reading /Users/anna/Music/a to cat"},
+		{"changing a protected name", guarded, []sandbox.Denial{write}, "denied changing /Users/anna/Handrail/site/.vscode to git (protected: .vscode)"},
+		{"a change counts most", guarded, []sandbox.Denial{write, net, read}, ".vscode"},
+		{"the network before reading", guarded, []sandbox.Denial{read, net, read}, "denied the network to curl"},
+		{"the last of a kind", guarded, []sandbox.Denial{{Process: "a", Operation: "file-read-data", Path: "/Users/anna/b"}, read}, "Music"},
+		{"what the policy allows", guarded, []sandbox.Denial{{Process: "a", Operation: "file-write-create", Path: "/Users/anna/Handrail/site/x"}, {Process: "a", Operation: "file-read-data", Path: "/usr/bin/x"}}, ""},
+		{"the network, which is allowed", guarded.AllowNetwork(), []sandbox.Denial{net}, ""},
+		{"a socket with a path", guarded, []sandbox.Denial{{Process: "a", Operation: "network-outbound", Path: "/private/var/run/mDNSResponder"}}, ""},
+		{"a service", guarded, []sandbox.Denial{{Process: "a", Operation: "mach-lookup", Path: "com.apple.x"}}, ""},
+		{"no path", guarded, []sandbox.Denial{{Process: "a", Operation: "file-read-data"}}, ""},
+		{"words that would break the line", guarded, []sandbox.Denial{{Process: "a", Operation: "file-read-data", Path: "/Users/anna/x\u202e]"}, {Process: "a\nb", Operation: "file-read-data", Path: "/Users/anna/x"}}, ""},
+	} {
+		got := explainDenials(c.all, c.policy)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -159,6 +159,13 @@ func (p *Profile) form(e env, i int, f node) error {
 	if len(rule.Ops) == 0 {
 		return errors.New("a rule for no operation")
 	}
+	// The words that the log tells of a refusal decide nothing.
+	if n := len(rest); n > 0 && rest[n-1].head() == "with" {
+		if m := rest[n-1]; len(m.list) != 3 || m.list[1].atom != "message" || !m.list[2].isString || rule.Allow {
+			return fmt.Errorf("unknown modifier %s", m)
+		}
+		rest = rest[:n-1]
+	}
 	if slices.Contains(rule.Ops, "default") {
 		if len(rule.Ops) > 1 || len(rest) > 0 || len(p.rules) > 0 {
 			return errors.New("default stands alone, before all rules")

@@ -1,0 +1,14 @@
+//go:build !darwin
+
+package sandbox
+
+import (
+	"context"
+	"time"
+)
+
+// WatchDenials returns at once: only macOS's kernel records what a sandbox refuses.
+func WatchDenials(context.Context) {}
+
+// Denials gives none: see WatchDenials.
+func (*Process) Denials(time.Duration) []Denial { return nil }
