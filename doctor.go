@@ -119,7 +119,7 @@ func (c *doctorCommand) explain() error {
 	if err != nil {
 		return err
 	}
-	o := core.Options{State: c.State, Work: c.work, Workspace: c.Workspace, Home: c.home, Program: folder, Executable: executable}
+	o := core.Options{State: c.State, Work: c.work, Workspace: c.Workspace, Home: c.home, Shell: os.Getenv("SHELL"), Program: folder, Executable: executable}
 	for _, path := range []*string{&o.State, &o.Work, &o.Workspace, &o.Home} {
 		if *path, err = tool.Resolve(*path); err != nil {
 			return err

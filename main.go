@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/alecthomas/kong"
 
@@ -30,7 +31,27 @@ type commands struct {
 	Security securityCommand `cmd:"" help:"Look for risky settings."`
 	Demo     demoCommand     `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
 	Dialog   dialogCommand   `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`
+	Help     helpCommand     `cmd:"" help:"Show this text, or that of a command."`
+	About    versionCommand  `cmd:"" name:"version" help:"Show the version."`
 	Version  kong.VersionFlag
+}
+
+type helpCommand struct {
+	Command []string `arg:"" optional:"" help:"The command."`
+}
+
+// Run shows what --help does.
+func (c *helpCommand) Run(k *kong.Kong) error {
+	_, err := k.Parse(append(c.Command, "--help")) // which ends here, if there is such a command
+	return err
+}
+
+type versionCommand struct{}
+
+// Run shows the version, and for which system it was built.
+func (*versionCommand) Run() error {
+	fmt.Printf("handrail %s (%s/%s, %s)\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return nil
 }
 
 func main() {

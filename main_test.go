@@ -144,6 +144,10 @@ func TestCommands(t *testing.T) {
 	}{
 		{"version", []string{"--version"}, false, "dev"},
 		{"help", []string{"--help"}, false, "asks you first"},
+		{"version in words", []string{"version"}, false, "handrail dev (" + runtime.GOOS + "/" + runtime.GOARCH},
+		{"help in words", []string{"help"}, false, "Look for what keeps Handrail from working here."},
+		{"help for a command", []string{"help", "doctor"}, false, "--explain"},
+		{"help for nothing", []string{"help", "explode"}, true, "explode"},
 		{"no display", []string{"--state", c.state}, true, "handrail serve"},
 		{"unknown command", []string{"explode"}, true, "explode"},
 		{"doctor", []string{"doctor"}, false, "✓ sandbox"},

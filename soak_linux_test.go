@@ -7,11 +7,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -296,6 +298,50 @@ func BenchmarkManyCalls(b *testing.B) {
 	b.ReportMetric(manyCalls*float64(b.N)/floor.Seconds(), "floor-per-s")
 	b.ReportMetric(manyCalls*float64(b.N)/calls.Seconds(), "calls-per-s")
 	b.ReportMetric(floor.Seconds()/calls.Seconds(), "of-floor")
+}
+
+// BenchmarkBesideOutput is `bash true` through the HTTP endpoint while a job prints 1 GB after 1 GB, beside the same calls while
+// nothing else runs, and while the same programs print as much into nothing outside Handrail: what the processor alone makes of it.
+func BenchmarkBesideOutput(b *testing.B) {
+	const prints = "while :; do head -c 1000000000 /dev/zero | tr '\\0' x; done"
+	c := newComputer(b)
+	url, _ := c.serving(b, "--surface", "none")
+	s := c.client(b, url)
+	measure := func(name string) time.Duration {
+		var took []time.Duration
+		for range manyCalls {
+			took = append(took, timed(func() {
+				if _, err := call(s, "bash", map[string]any{"command": "true"}); err != nil {
+					b.Fatal(err)
+				}
+			}))
+		}
+		return p50(b, name, took)
+	}
+	measure("alone")
+	for b.Loop() { // which forgets the metrics so far
+	}
+	alone := measure("alone")
+	outside := exec.Command("/bin/sh", "-c", prints)
+	outside.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := outside.Start(); err != nil {
+		b.Fatal(err)
+	}
+	beside := measure("beside-others")
+	syscall.Kill(-outside.Process.Pid, syscall.SIGKILL)
+	outside.Wait()
+	started, err := call(s, "bash_bg", map[string]any{"action": "start", "command": prints})
+	if err != nil {
+		b.Fatal(err)
+	}
+	with := measure("beside-job")
+	id, _, _ := strings.Cut(started, ":")
+	if text, err := call(s, "bash_bg", map[string]any{"action": "kill", "job_id": id}); err != nil || !strings.Contains(text, "xxx") {
+		b.Fatal(text, err)
+	}
+	b.ReportMetric(with.Seconds()/alone.Seconds(), "times-alone")
+	b.ReportMetric(with.Seconds()/beside.Seconds(), "times-beside-others")
+	b.ReportMetric(0, "ns/op")
 }
 
 // TestLargeOutput: a job that prints 1 GB costs the server at most 20 MB, and its end is there to be read. In a short test it

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"handrail/core/hint"
 	"handrail/core/tool"
@@ -58,6 +59,7 @@ func Explain(o Options, granted []string, question string) (Explanation, error) 
 		}
 		places = append(places, place)
 	}
+	o.path = sync.OnceValue(o.askPath)
 	room := filepath.Join(o.Work, "session")
 	m := machine(o, filepath.Join(room, "tmp"), filepath.Join(room, "caches"), nil)
 	e.Decision = sandbox.Guarded(m).AllowWrite(places...).Decide(e.Op, e.Path)

@@ -70,6 +70,20 @@ func TestExplain(t *testing.T) {
 	if _, err := Explain(o, []string{dir + "/none"}, "read /x"); err == nil {
 		t.Error("a folder that doesn't exist counts as granted")
 	}
+	// What the person's login shell adds to PATH is installed software, as it is for commands.
+	installed, shell := filepath.Join(o.Home, "opt", "bin"), filepath.Join(dir, "shell")
+	if err := os.MkdirAll(installed, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(shell, []byte("#!/bin/sh\nshift; PATH="+installed+":$PATH; export PATH\nexec /bin/sh \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[string]bool{"": false, shell: true} {
+		o.Shell = s
+		if e, err := Explain(o, nil, "read "+installed+"/tool"); err != nil || e.Allowed != want {
+			t.Errorf("with the shell %q: allowed %v, %v; want %v\n%s", s, e.Allowed, err, want, e)
+		}
+	}
 	// A defect is told: the profile's text against the policy.
 	e := Explanation{}
 	e.Last.Allowed = true

@@ -198,7 +198,7 @@ func New(o Options) (*Host, error) {
 	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: audit.Started, Detail: "workspace " + o.Workspace}); err != nil {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
-	h.opts.path = sync.OnceValue(func() []string { return searchPath(loginPath(context.Background(), o.Shell, o.Home)) })
+	h.opts.path = sync.OnceValue(o.askPath)
 	watching, unwatch := context.WithCancel(context.Background())
 	h.unwatch = unwatch
 	go sandbox.WatchDenials(watching)

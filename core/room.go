@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,6 +60,11 @@ func newRoom(o Options, name string, closed ...string) (*room, error) {
 	r.policy = sandbox.Guarded(m).AllowRead(sandbox.Place{Path: r.work, Device: id.Device, Inode: id.Inode})
 	r.env = environment(r.policy)
 	return r, nil
+}
+
+// askPath asks the person's login shell for the PATH of commands.
+func (o Options) askPath() []string {
+	return searchPath(loginPath(context.Background(), o.Shell, o.Home))
 }
 
 // searched is the PATH of commands.

@@ -47,7 +47,7 @@ type Spec struct {
 // MaxBackground is how many background jobs of a session run at once.
 const MaxBackground = 5
 
-// Grace is how long a process tree has between SIGTERM and SIGKILL.
+// Grace is how long a process tree has between SIGTERM and SIGKILL, where an Engine says nothing else.
 const Grace = 3 * time.Second
 
 // Reason says why a job was stopped. Empty: it ended by itself.
@@ -102,6 +102,8 @@ type process interface {
 type Engine struct {
 	// Changed is called, on any goroutine, when a job has started or ended. It may be nil; set it before the first job.
 	Changed func()
+	// Grace is how long a process tree has between SIGTERM and SIGKILL; 0 is the constant Grace.
+	Grace time.Duration
 	// OnEnd is called with each job that has ended, before Done closes. It may be nil; set it before the first job.
 	OnEnd func(*Job)
 
@@ -301,9 +303,9 @@ func (j *Job) run(e *Engine) {
 	case <-exited:
 	case <-timeout:
 		j.Stop(TimedOut)
-		j.kill(exited)
+		j.kill(exited, cmp.Or(e.Grace, Grace))
 	case <-j.stop:
-		j.kill(exited)
+		j.kill(exited, cmp.Or(e.Grace, Grace))
 	}
 	<-exited
 	j.Stdin.end()
@@ -324,9 +326,9 @@ func (j *Job) run(e *Engine) {
 	e.changed()
 }
 
-func (j *Job) kill(exited <-chan struct{}) {
+func (j *Job) kill(exited <-chan struct{}, grace time.Duration) {
 	_ = j.process.Terminate()
-	t := time.NewTimer(Grace)
+	t := time.NewTimer(grace)
 	defer t.Stop()
 	select {
 	case <-exited:

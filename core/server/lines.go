@@ -20,6 +20,10 @@ import (
 // maxLine is the longest message on stdio and the socket, in bytes.
 const maxLine = 16 << 20
 
+// maxCalls is how many calls of one client on a stream may be without an answer, and how many answers may wait to be read. Package
+// tool makes far fewer at once; this bounds memory against a client that sends without reading.
+const maxCalls = 1000
+
 // linger is how long calls that still run when a client has closed its side may take to answer: enough for what is
 // nearly done, so that `printf … | handrail serve --stdio` prints its answers.
 const linger = time.Second
@@ -198,7 +202,10 @@ func (l *lines) take(line []byte) []byte {
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
 		req.Extra = l.extra
-		if !l.note(req) {
+		switch l.note(req) {
+		case tooMany:
+			return errorAnswer(m.id, &jsonrpc.Error{Code: codeBusy, Message: fmt.Sprintf("the call was not made: %d calls have no answer yet; wait for some", maxCalls)})
+		case inUse:
 			// Without its id: that would answer the other call. (The SDK would say nothing.)
 			return errorAnswer(nil, invalid(fmt.Sprintf("the id %s is in use by a call that still runs", m.id)))
 		}
@@ -210,32 +217,47 @@ func (l *lines) take(line []byte) []byte {
 	return nil
 }
 
-// note keeps account of the calls that run. It is false for a call whose id is in use.
-func (l *lines) note(req *jsonrpc.Request) bool {
+// noted is what becomes of a request.
+type noted uint8
+
+const (
+	taken   noted = iota
+	inUse         // a call whose id a running one has
+	tooMany       // a call beyond maxCalls
+)
+
+// codeBusy is the JSON-RPC code of a call that is one too many; of the range that is left to servers.
+const codeBusy = -32000
+
+// note keeps account of the calls that run. What is not a call is always taken.
+func (l *lines) note(req *jsonrpc.Request) noted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if req.IsCall() {
-		_, runs := l.running[req.ID]
-		if !runs {
-			l.running[req.ID] = false
+		if _, runs := l.running[req.ID]; runs {
+			return inUse
 		}
-		return !runs
+		if len(l.running) >= maxCalls || l.writing >= maxCalls {
+			return tooMany
+		}
+		l.running[req.ID] = false
+		return taken
 	}
 	if req.Method != "notifications/cancelled" {
-		return true
+		return taken
 	}
 	var params struct {
 		RequestID any `json:"requestId"`
 	}
 	if json.Unmarshal(req.Params, &params) != nil {
-		return true // the SDK says what is wrong
+		return taken // the SDK says what is wrong
 	}
 	if id, err := jsonrpc.MakeID(params.RequestID); err == nil {
 		if _, runs := l.running[id]; runs {
 			l.running[id] = true
 		}
 	}
-	return true
+	return taken
 }
 
 // Read gives the next message; io.EOF once the stream has ended (or finish was called) and the calls that still ran have

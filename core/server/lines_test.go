@@ -116,6 +116,36 @@ func TestStdioSameID(t *testing.T) {
 	}
 }
 
+// A client that sends 10,000 calls without waiting for answers has maxCalls of them made; each of the others is refused by its id,
+// and once some are answered more are taken.
+func TestStdioFlood(t *testing.T) {
+	f := newFixture(t)
+	c, _, _ := f.serveStdio(t.Context())
+	c.initialize()
+	var calls []*call
+	for i := range maxCalls {
+		calls = append(calls, f.call(fmt.Sprint(i)))
+		c.say(callBody(i+1, "wait", fmt.Sprintf(`{"key":"%d"}`, i)))
+	}
+	for i := maxCalls; i < 10_000; i++ {
+		c.say(callBody(i+1, "echo", `{}`))
+		if got, want := c.hear(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32000,"message":"the call was not made: 1000 calls`, i+1); !strings.HasPrefix(got, want) {
+			t.Fatalf("call %d: %s", i, got)
+		}
+	}
+	for _, call := range calls {
+		within(t, "the call", call.started)
+	}
+	close(calls[7].release)
+	if got := c.hear(); answerText(t, got) != "released " {
+		t.Errorf("a call that was made: %s", got)
+	}
+	c.say(callBody(99_999, "echo", `{"text":"again"}`))
+	if got := c.hear(); answerText(t, got) != "again" {
+		t.Errorf("after an answer: %s", got)
+	}
+}
+
 func TestStdioCancelled(t *testing.T) {
 	f := newFixture(t)
 	c, _, _ := f.serveStdio(t.Context())

@@ -259,6 +259,7 @@ func (g *Gate) patched(ctx context.Context, c *Call, t touched, r edit.PatchResu
 			fmt.Fprintf(&tail, "\nNo changes made to %s.", g.near(f.Path))
 		} else {
 			b.WriteString("\n" + g.patchLine(f))
+			g.written(f.Path)
 		}
 		for _, n := range f.Notes {
 			out.Notes = append(out.Notes, g.near(f.Path)+": "+n)

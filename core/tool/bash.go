@@ -57,6 +57,9 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	if timeout < 1 || timeout > 600 {
 		return p, hint.New("bad_arguments", fmt.Sprintf("timeout is %d", timeout)).Because("it must be 1 to 600 seconds").Then("use bash_bg for what takes longer")
 	}
+	if strings.TrimSpace(in.Command) == "" {
+		return p, emptyCommand()
+	}
 	if command.Narration(in.Command) {
 		p.run = func(context.Context) (answer, error) {
 			return answer{text: "", data: CommandOutput{ExitCode: new(int), Hint: "not run: a plain echo is taken for a remark to the person; write it in the chat"}}, nil
@@ -117,6 +120,10 @@ var bashTool = define[BashInput, CommandOutput](Tool{
 	}
 	return p, nil
 })
+
+func emptyCommand() error {
+	return hint.New("bad_arguments", "the command is empty").Then("give the script to run as command")
+}
 
 type workdir struct {
 	path    string

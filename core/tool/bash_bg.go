@@ -48,7 +48,8 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 	Levels: []client.Level{client.Ask, client.Trusted},
 	Enums:  map[string][]string{"action": {"start", "status", "list", "kill"}},
 	Description: "Run a shell command in the background, in the same sandbox as bash: servers, long builds, downloads. start gives a job_id at once; status shows " +
-		"whether it runs and the end of its output; kill ends it with all it started. At most 5 run at once; they end with the session. For what takes seconds use bash.",
+		"whether it runs and the end of its output; kill ends it with all it started. At most 5 run at once; they end with the session. For what takes seconds use bash. " +
+		"What bash does outside the sandbox (opening an app, a document or a web address, copying, notifying) is done at once and makes no job.",
 }, func(ctx context.Context, g *Gate, c *Call, in BashBGInput) (plan, error) {
 	p := plan{text: strings.TrimSpace(in.Action + " " + value(in.JobID, "") + value(in.Command, ""))}
 	switch in.Action {
@@ -62,6 +63,10 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 		dir, err := g.workdir(c, value(in.Workdir, ""))
 		if err != nil {
 			return p, err
+		}
+		if errand, ok, err := g.errand(c, *in.Command, dir.path); ok {
+			errand.text = p.text
+			return withoutJob(errand), err
 		}
 		shell, err := shell()
 		if err != nil {
@@ -123,6 +128,22 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 	}
 	return p, nil
 })
+
+// withoutJob gives the answer of an app command, which is done at once, as bash_bg does.
+func withoutJob(p plan) plan {
+	run := p.run
+	if run == nil {
+		return p
+	}
+	p.run = func(ctx context.Context) (answer, error) {
+		a, err := run(ctx)
+		if a.text != "" {
+			a.text = strings.TrimSuffix(a.text, "\n") + "\n"
+		}
+		return answer{a.text + "[done at once, outside the sandbox: there is no job]", BashBGOutput{Jobs: []JobStatus{}}}, err
+	}
+	return p
+}
 
 // withJobs adds to a refusal which jobs there are; with running, only those that run.
 func (g *Gate) withJobs(c *Call, err error, running bool) error {

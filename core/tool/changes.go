@@ -21,7 +21,7 @@ import (
 
 // ChangesOutput says what a command changed in folders that it may change, as far as it has ended.
 type ChangesOutput struct {
-	Changed      []FileChange `json:"changed,omitempty" jsonschema:"files in granted folders; the first 50"`
+	Changed      []FileChange `json:"changed,omitempty" jsonschema:"files in granted folders that changed while it ran; the first 50"`
 	ChangedCount int          `json:"changed_count,omitempty" jsonschema:"in all"`
 	ChangedMore  bool         `json:"changed_more,omitempty" jsonschema:"there may be more"`
 	RunsLater    []string     `json:"runs_later,omitempty" jsonschema:"those that something else runs later, outside the sandbox; the first 10"`
@@ -47,6 +47,7 @@ type watched struct {
 	job    *job.Job
 	call   *Call
 	untold []string
+	edits  []string      // files that edit tools wrote while it ran; the first mostChanged
 	ended  chan struct{} // closed when it is known what was changed
 	// told says that the call that started the job tells of it, or has; else the activity log gets a note when it ends.
 	told     bool
@@ -104,7 +105,10 @@ func (g *Gate) changeable(session string, p sandbox.Policy) []edit.Place {
 // ended takes up what a job changed. If the call that started it has answered already, the activity log says that it has ended,
 // and what runs later.
 func (g *Gate) ended(x *watched, r edit.Report) {
-	x.data, x.text, x.runs = g.describe(r, x.untold)
+	g.mu.Lock()
+	edits := x.edits
+	g.mu.Unlock()
+	x.data, x.text, x.runs = g.describe(r, x.untold, edits)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer close(x.ended)
@@ -121,6 +125,17 @@ func (g *Gate) ended(x *watched, r edit.Report) {
 	}
 }
 
+// written notes that an edit tool has written files: a command that runs meanwhile must not pass for their author.
+func (g *Gate) written(paths ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, x := range g.watched {
+		if !closed(x.ended) {
+			x.edits = append(x.edits, first(paths, mostChanged-len(x.edits))...)
+		}
+	}
+}
+
 // changesOf tells what a job changed, once it has ended. While it runs there is nothing to tell, and its call won't.
 func (g *Gate) changesOf(j *job.Job) (data ChangesOutput, text string) {
 	g.mu.Lock()
@@ -132,9 +147,7 @@ func (g *Gate) changesOf(j *job.Job) (data ChangesOutput, text string) {
 	if j.Running() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		select {
-		case <-x.ended:
-		default:
+		if !closed(x.ended) {
 			x.told, x.call.leftRunning = false, j.ID
 			return data, ""
 		}
@@ -152,7 +165,7 @@ func (g *Gate) changesOf(j *job.Job) (data ChangesOutput, text string) {
 var hows = []edit.How{edit.Created, edit.Changed, edit.Renamed, edit.Deleted}
 
 // describe puts what was changed into words.
-func (g *Gate) describe(r edit.Report, untold []string) (data ChangesOutput, text string, runs []string) {
+func (g *Gate) describe(r edit.Report, untold, edits []string) (data ChangesOutput, text string, runs []string) {
 	var b strings.Builder
 	data.ChangedMore = r.Partly
 	files := slices.DeleteFunc(edit.Outermost(r.Files), func(f edit.ChangedFile) bool {
@@ -180,6 +193,15 @@ func (g *Gate) describe(r edit.Report, untold []string) (data ChangesOutput, tex
 		fmt.Fprintf(&b, "\n[files: %s%s", strings.Join(names, ", "), more(len(files)-len(names)))
 		if r.Shared {
 			b.WriteString("; another command ran at the same time and may have changed some of them")
+		}
+		var edited []string
+		for _, f := range files {
+			if slices.Contains(edits, f.Path()) {
+				edited = append(edited, g.near(f.Path()))
+			}
+		}
+		if len(edited) > 0 {
+			fmt.Fprintf(&b, "; meanwhile an edit wrote %s%s", strings.Join(first(edited, mostNamed), ", "), more(len(edited)-mostNamed))
 		}
 		b.WriteString("]")
 	}
@@ -235,6 +257,14 @@ func more(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", n)
+}
+
+// several is a number of things: "1 process", "2 processes".
+func several(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }

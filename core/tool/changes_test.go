@@ -42,6 +42,38 @@ func TestBackgroundJobChanges(t *testing.T) {
 	w.close()
 }
 
+// A command doesn't pass for the author of what an edit of another session wrote while it ran.
+func TestEditMeanwhile(t *testing.T) {
+	w := newWorld(t, true)
+	defer w.close()
+	w.put("w/proj/a.txt", []byte("a\n"))
+	for _, session := range []string{"b", "a"} {
+		w.now = session
+		w.play(`{"person": "allow"}`)
+		w.play(`{"request_access": {"folder": "proj"}}`)
+	}
+	started := w.play(`{"bash_bg": {"action": "start", "command": "echo m > proj/mine.txt; until [ -e proj/go ]; do sleep 0.05; done"}}`)
+	id, _, _ := strings.Cut(started, ":")
+	w.now = "b"
+	for _, call := range []string{`{"write_file": {"path": "proj/theirs.txt", "content": "t\n"}}`, `{"edit": {"path": "proj/a.txt", "old_string": "a", "new_string": "b"}}`,
+		`{"apply_patch": {"input": "*** Begin Patch\n*** Add File: proj/patched.txt\n+p\n*** End Patch"}}`} {
+		if got := w.play(call); strings.HasPrefix(got, "error") {
+			t.Fatalf("%s: %s", call, got)
+		}
+	}
+	w.now = "a"
+	w.put("w/proj/go", nil)
+	w.do([]string{"end", id})
+	w.gate.telling.Wait()
+	status := w.play(`{"bash_bg": {"action": "status", "job_id": "` + id + `"}}`)
+	if want := "; meanwhile an edit wrote proj/patched.txt, proj/theirs.txt, proj/a.txt]"; !strings.Contains(status, want) {
+		t.Errorf("no %q in %s", want, status)
+	}
+	if alone := w.play(`{"bash": {"command": "echo n > proj/next.txt"}}`); !strings.Contains(alone, "[files: created proj/next.txt]") {
+		t.Errorf("the next command, alone: %s", alone)
+	}
+}
+
 // The names of files are the model's to choose: none can look like another line or another answer.
 func TestNear(t *testing.T) {
 	g := &Gate{Workspace: "/home/ann/Handrail"}

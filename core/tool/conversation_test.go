@@ -126,6 +126,9 @@ func set(ar *txtar.Archive, name, data string) {
 	ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(data)})
 }
 
+// ages are more than any machine takes for what a test waits for.
+const ages = time.Hour
+
 // testKey stands for the keychain's.
 var testKey = bytes.Repeat([]byte{7}, 32)
 
@@ -169,7 +172,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshots, err := edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(state, "snapshots"), Undo: undo, Patience: time.Hour})
+	snapshots, err := edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(state, "snapshots"), Undo: undo, Patience: ages})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +189,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	var mu sync.Mutex
 	w.sessions = client.NewSessions(nil)
 	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
-		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: new(job.Engine), Undo: undo, Snapshots: snapshots,
+		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: &job.Engine{Grace: ages}, testOnlyAnswerBy: ages, testOnlySlow: ages, Undo: undo, Snapshots: snapshots,
 		Policy: command.OpenPolicy(state, w.home, testKey), Own: command.Own{Names: []string{"handrail", "handrail-ui"}}, Rules: approval.OpenRules(state, testKey),
 		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Session: func(s *client.Session) (Room, error) {
@@ -446,6 +449,10 @@ func (w *world) do(words []string) string {
 			return w.plain(b.String())
 		}
 		return w.plain(fmt.Sprintf("%s %s %s %s\n", r.Kind, r.Host, r.Address, r.Folder))
+	case "impatient": // what ignores SIGTERM is killed soon
+		w.gate.Jobs.Grace = time.Millisecond
+	case "patient":
+		w.gate.Jobs.Grace = ages
 	case "end": // a job of any session ends
 		for _, j := range w.gate.Jobs.List("") {
 			if j.ID == words[1] {
@@ -565,7 +572,7 @@ var variable = []struct {
 	{regexp.MustCompile(`question [A-Z2-7]{26}`), "question ID"},
 	{regexp.MustCompile(`\bpid \d+`), "pid N"},
 	{regexp.MustCompile(`\bapproval-[a-z2-7]{10}\b`), "approval-ID"},
-	{regexp.MustCompile(`(?m)^(\S+ (?:running|completed|failed|approval-pending) +)[\d.]+[mµn]?s\b`), "${1}N s"},
+	{regexp.MustCompile(`(?m)^(\S+ (?:running|completed|failed|approval-pending) +)(?:[\d.]+(?:h|m|s|ms|µs|ns))+\b`), "${1}N s"},
 	{regexp.MustCompile(`after \d+ s`), "after N s"},
 	{regexp.MustCompile(`for \d+ s`), "for N s"},
 	{regexp.MustCompile(`rooms/\d+`), "rooms/N"},

@@ -163,6 +163,9 @@ func (g *Gate) changed(ctx context.Context, c *Call, at *place, r edit.Result) a
 	for _, n := range out.Notes {
 		fmt.Fprintf(&b, "\n%s", n)
 	}
+	if !r.DryRun && !r.Unchanged {
+		g.written(out.Path)
+	}
 	if !r.DryRun && !r.Unchanged && g.editRunsLater(out.Path, r) {
 		out.RunsLater, c.runsLater = true, []string{out.Path}
 		text := g.runsLater(c.runsLater)

@@ -183,7 +183,7 @@ func (x *execution) check() error {
 	}
 	switch {
 	case strings.TrimSpace(in.Command) == "":
-		return bad("the command is empty")
+		return emptyCommand()
 	case utf8.RuneCountInString(value(in.Title, "")) > maxTitle:
 		return bad("the title has more than %d characters", maxTitle)
 	case value(in.TimeoutSeconds, 0) < 0:
@@ -345,7 +345,10 @@ func (g *Gate) startExec(ctx context.Context, c *Call, x *execution) (*job.Job, 
 
 // yield waits for a command, as long as its call says and clients wait, and tells how it goes.
 func (g *Gate) yield(ctx context.Context, c *Call, j *job.Job, x *execution) (answer, error) {
-	wait := time.Duration(min(max(value(x.in.YieldMs, yieldDefault), yieldLeast), yieldMost)) * time.Millisecond
+	wait := cmp.Or(g.testOnlySlow, yieldDefault*time.Millisecond)
+	if x.in.YieldMs != nil {
+		wait = time.Duration(min(max(*x.in.YieldMs, yieldLeast), yieldMost)) * time.Millisecond
+	}
 	if value(x.in.Background, false) {
 		wait = 0
 	}

@@ -119,7 +119,7 @@ func (g *Gate) execReport(j *job.Job, warnings []string) answer {
 	}
 	r := j.Result()
 	if r.LeftRunning > 0 {
-		out.Warnings = append(slices.Clone(warnings), fmt.Sprintf("%d processes that it left behind were ended with it; use background to keep one running", r.LeftRunning))
+		out.Warnings = append(slices.Clone(warnings), several(r.LeftRunning, "process that it left behind was", "processes that it left behind were")+" ended with it; use background to keep one running")
 		b.WriteString("\n" + out.Warnings[len(out.Warnings)-1])
 	}
 	if r.Stopped == "" {

@@ -80,7 +80,7 @@ func (w *world) raw(line string) (text string, failed bool) {
 // poll polls until something has ended.
 func (w *world) poll(t *testing.T, id string) string {
 	t.Helper()
-	w.gate.testOnlyAnswerBy = 0
+	w.gate.testOnlyAnswerBy = ages
 	var all strings.Builder
 	for range 100 {
 		text, failed := w.raw(fmt.Sprintf(`{"process": {"action": "poll", "sessionId": %q, "timeout": 30000}}`, id))
@@ -309,7 +309,7 @@ func TestAskedCommandAttacks(t *testing.T) {
 			w.pending(t, fmt.Sprintf(`{"command": "echo %d", "ask": "always"}`, i))
 			w.waiting(t, i+1)
 		}
-		w.gate.testOnlyAnswerBy = 0
+		w.gate.testOnlyAnswerBy = ages
 		if text, failed := w.raw(`{"exec": {"command": "echo more", "ask": "always"}}`); !failed || !strings.Contains(text, "too many questions") {
 			t.Errorf("one question more: %s", text)
 		}
@@ -404,7 +404,7 @@ func ptr[T any](v T) *T { return &v }
 // A client that goes away takes its question along, unless it was told to come back.
 func TestAskedCommandClientGone(t *testing.T) {
 	w, p := waitingWorld(t)
-	w.gate.testOnlyAnswerBy = 0
+	w.gate.testOnlyAnswerBy = ages
 	ctx, cancel := context.WithCancel(t.Context())
 	c, ended := w.connect(), make(chan struct{})
 	go func() {

@@ -64,6 +64,7 @@ type Gate struct {
 
 	testOnlyAnswerBy time.Duration // instead of answerBy
 	testOnlyFiles    command.Files // instead of this computer's, for who may write what
+	testOnlySlow     time.Duration // instead of what else a slow machine could miss: yieldDefault, idleFor, checkTime
 
 	making sync.Mutex // held while a folder that the person allowed is made and granted
 
@@ -72,6 +73,7 @@ type Gate struct {
 	folders map[string]string   // by session: where its last command ended
 	asked   map[string]*askedCommand
 	polled  map[*job.Job]*following
+	calls   map[string]int // by session: how many are under way
 	telling sync.WaitGroup
 }
 
@@ -115,6 +117,34 @@ func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *C
 		}
 	}
 	return c
+}
+
+// mostCalls is how many calls of one session are under way at once. Each may hold a command, a question, an answer.
+const mostCalls = 100
+
+// enter counts a call until leave is called, or refuses it.
+func (g *Gate) enter(c *Call) (leave func(), err error) {
+	who := ""
+	if c.Session != nil {
+		who = c.Session.ID
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls[who] >= mostCalls {
+		return nil, hint.New("too_many_calls", "the call was not made").Because(fmt.Sprintf("%d calls of this session are under way", mostCalls)).
+			Then("wait for answers before you send more")
+	}
+	if g.calls == nil {
+		g.calls = make(map[string]int)
+	}
+	g.calls[who]++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.calls[who]--; g.calls[who] == 0 {
+			delete(g.calls, who)
+		}
+	}, nil
 }
 
 // answerBy is when a call that waits answers, before clients cut it at 60 s.
@@ -718,7 +748,7 @@ const (
 
 // count counts the files in a folder; more says that it stopped early.
 func count(folder string) (files int, bytes int64, more bool) {
-	deadline := time.Now().Add(countTime)
+	deadline, late := time.Now().Add(countTime), false
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return 0, 0, true
@@ -727,6 +757,7 @@ func count(folder string) (files int, bytes int64, more bool) {
 	entries := 0
 	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if entries++; entries%256 == 0 && time.Now().After(deadline) {
+			late = true
 			return fs.SkipAll
 		}
 		if err != nil || d.IsDir() {
@@ -741,7 +772,7 @@ func count(folder string) (files int, bytes int64, more bool) {
 		}
 		return nil
 	})
-	return files, bytes, err != nil || files >= countFiles || time.Now().After(deadline)
+	return files, bytes, err != nil || files >= countFiles || late
 }
 
 // cut bounds the model's reason; whoever shows it escapes it.

@@ -164,3 +164,40 @@ func TestResultCannotBeRecorded(t *testing.T) {
 		t.Errorf("%v; ran: %v", err, ran)
 	}
 }
+
+// A session has mostCalls calls under way at once; another one is told to wait, and nothing of it happens. Other sessions don't mind.
+func TestTooManyCalls(t *testing.T) {
+	w := newWorld(t, true)
+	defer w.close()
+	w.play(`{"list_files": {}}`)
+	s := w.sessions.Live()[0]
+	var leave []func()
+	for range mostCalls {
+		l, err := w.gate.enter(&Call{Session: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, l)
+	}
+	if got := w.play(`{"write_file": {"path": "proj/a.txt", "content": "x"}}`); !strings.HasPrefix(got, "error [too_many_calls] the call was not made: 100 calls") {
+		t.Errorf("one call more: %s", got)
+	}
+	if len(w.person.asked) > 0 {
+		t.Error("the person was asked for it")
+	}
+	w.now = "b"
+	if got := w.play(`{"list_files": {}}`); strings.HasPrefix(got, "error") {
+		t.Errorf("another session: %s", got)
+	}
+	w.now = "a"
+	leave[0]()
+	if got := w.play(`{"list_files": {}}`); strings.HasPrefix(got, "error") {
+		t.Errorf("after one has ended: %s", got)
+	}
+	for _, l := range leave[1:] {
+		l()
+	}
+	if len(w.gate.calls) != 0 {
+		t.Errorf("%v is kept", w.gate.calls)
+	}
+}

@@ -2,7 +2,9 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,12 +77,9 @@ func (g *Gate) placeRepository(c *Call, path string, a git.Args) (*gitWork, erro
 
 // emptyFolder says that nothing stands in a folder, or that there is none.
 func emptyFolder(at *place) bool {
-	if at.info == nil {
-		return true
-	}
 	f, err := at.dir.Open(at.name)
 	if err != nil {
-		return false
+		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
 	names, _ := f.Readdirnames(1)
@@ -116,25 +115,65 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	if r.Reach == git.Folder {
 		url = r.Path
 	}
+	if !emptyFolder(at) { // something came while the person was asked: it isn't ours to take away
+		return answer{}, hint.New("changed", fmt.Sprintf("%q is no longer empty", folder)).Then("give another folder as repo")
+	}
+	var files []string
+	done := false
+	defer func() {
+		if !done {
+			w.unmake(files)
+		}
+	}()
 	j, err := w.bring(ctx, r, slices.Concat([]string{"clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules"}, serving(upload, r), []string{"--", url, folder})...)
 	if err != nil {
 		return answer{}, err
 	}
 	cloned := w.explain(w.gate.report(j), j)
-	if j.Running() || j.Result().ExitCode != 0 || j.Result().Stopped != "" {
+	if j.Running() {
+		done = true
+		cloned.text += "\n[when it has ended, call git with action checkout, ref HEAD and paths [\".\"] to have the files]"
+		return cloned, nil
+	}
+	if j.Result().ExitCode != 0 || j.Result().Stopped != "" {
 		return cloned, nil
 	}
 	if err := w.made(folder); err != nil {
+		done = true // for the person to look at
 		return answer{}, err
 	}
 	if err := w.learn(ctx); err != nil {
 		return answer{}, err
 	}
 	if _, born := w.head(ctx); !born {
+		done = ctx.Err() == nil
 		return cloned, nil
 	}
+	top, err := w.query(ctx, "ls-tree", "--name-only", "-z", "HEAD")
+	if err != nil {
+		return answer{}, err
+	}
+	files = strings.Split(strings.TrimSuffix(top, "\x00"), "\x00")
 	// Without the network: what stands in the files is not to be trusted with it.
-	return w.then(ctx, cloned, []string{"checkout", "--force", "--no-guess", "HEAD", "--"})
+	whole, err := w.then(ctx, cloned, []string{"checkout", "--force", "--no-guess", "HEAD", "--"})
+	out, _ := whole.data.(GitOutput)
+	done = err == nil && out.Stopped == ""
+	return whole, err
+}
+
+// unmake takes away what a clone that failed or was stopped has left: its Git folder and the files that it was to check out.
+// The folder itself, which was empty or missing, stays where a grant is on it, where it was there before, and where it holds
+// anything else.
+func (w *gitWork) unmake(files []string) {
+	at := w.places[0]
+	for _, name := range append(files, ".git") {
+		if filepath.IsLocal(name) {
+			_ = at.dir.RemoveAll(filepath.Join(at.name, name)) // what can't be removed the person will see
+		}
+	}
+	if at.info == nil && at.name != "." {
+		_ = at.dir.Remove(at.name)
+	}
 }
 
 // made takes on the repository that was made, if it is harmless.

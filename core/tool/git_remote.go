@@ -65,8 +65,7 @@ func (w *gitWork) reach(ctx context.Context, r *git.Remote, pushes bool) error {
 	g, c := w.gate, w.call
 	switch r.Reach {
 	case git.SSH:
-		return hint.New("no_ssh", fmt.Sprintf("%s is reached with SSH keys, which aren't available here", r.Host)).
-			Then("use the https address of the same repository (action remote, mode set_url, or mode add under another name), or ask the person to do this themselves")
+		return withoutSSH(*r)
 	case git.HTTPS:
 		_, err := g.judge(ctx, c, w.reaching(grant.Network, *r))
 		return err
@@ -108,6 +107,16 @@ func (w *gitWork) reach(ctx context.Context, r *git.Remote, pushes bool) error {
 	}
 	_, err = g.judge(ctx, c, effect{kind: write, place: at})
 	return err
+}
+
+// withoutSSH refuses a remote over SSH: an agent signs for whoever reaches its socket, and keys can't be bounded to one host
+// and one repository as a saved sign-in is. It says where the same repository is served over https, as all large hosts do.
+func withoutSSH(r git.Remote) error {
+	host, _, _ := strings.Cut(r.Host, ":") // the port is that of SSH
+	return hint.New("no_ssh", fmt.Sprintf("%s is reached with SSH keys, which aren't available here", r.Host)).
+		Because("a program that may use them can sign in anywhere as the person").
+		Then(fmt.Sprintf("use its https address, most likely https://%s/%s (action remote, mode set_url, or mode add under another name; for clone as url), or ask the person to do this themselves in a terminal",
+			host, strings.TrimPrefix(r.Path, "/")))
 }
 
 func (w *gitWork) reaching(what grant.Reach, r git.Remote) effect {
@@ -291,9 +300,14 @@ func (w *gitWork) push(ctx context.Context, a git.Args) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	way, err := w.sending(ctx, name, branch, tip, r)
+	way, upToDate, err := w.sending(ctx, name, branch, tip, r)
 	if err != nil {
 		return answer{}, err
+	}
+	if upToDate {
+		said := fmt.Sprintf("Everything up-to-date: %s has all of branch %s, as far as is known from the last fetch or push; nothing was sent", name, branch)
+		out := GitOutput{CommandOutput: CommandOutput{Stdout: said, ExitCode: new(int)}, Repository: w.repo.Top, Underway: w.repo.Underway()}
+		return answer{said, out}, nil
 	}
 	shown := way.address
 	if err := w.reach(ctx, &r, true); err != nil {
@@ -336,32 +350,32 @@ func (w *gitWork) push(ctx context.Context, a git.Args) (answer, error) {
 	return done, nil
 }
 
-// sending tells what a push would send, as far as is known here, and refuses one that can't go through.
-func (w *gitWork) sending(ctx context.Context, name, branch, tip string, r git.Remote) (way, error) {
-	out := way{host: r.Host, address: r.Address, remote: name, branch: branch, commit: tip}
+// sending tells what a push would send, as far as is known here, or that there is nothing, and refuses one that can't go through.
+func (w *gitWork) sending(ctx context.Context, name, branch, tip string, r git.Remote) (out way, upToDate bool, _ error) {
+	out = way{host: r.Host, address: r.Address, remote: name, branch: branch, commit: tip}
 	there, err := w.query(ctx, "rev-parse", "--verify", "--quiet", "refs/remotes/"+name+"/"+branch)
 	if there = strings.TrimSpace(there); err != nil {
 		out.newBranch = true
 	} else if there == tip {
-		return out, hint.New("up_to_date", fmt.Sprintf("%s has all of branch %q already, as far as is known", name, branch)).Then("fetch to see whether that is still so")
+		return out, true, nil
 	} else if _, err := w.query(ctx, "merge-base", "--is-ancestor", there, tip); err != nil {
-		return out, hint.New("diverged", fmt.Sprintf("%s has commits on %q that are not in the branch here", name, branch)).Because("nothing is ever forced").Then("pull with mode merge or rebase, then push")
+		return out, false, hint.New("diverged", fmt.Sprintf("%s has commits on %q that are not in the branch here", name, branch)).Because("nothing is ever forced").Then("pull with mode merge or rebase, then push")
 	}
 	count, err := w.query(ctx, "rev-list", "--count", tip, "--not", "--remotes="+name, "--")
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	if out.commits, err = strconv.Atoi(strings.TrimSpace(count)); err != nil {
-		return out, hint.New("git_failed", "what git said can't be read").Wrap(err)
+		return out, false, hint.New("git_failed", "what git said can't be read").Wrap(err)
 	}
 	text, err := w.query(ctx, "log", "-z", "--no-color", "--no-decorate", "--format=%h %s", "-n", strconv.Itoa(approval.MaxSubjects), tip, "--not", "--remotes="+name, "--")
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	for subject := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
 		if subject != "" {
 			out.subjects = append(out.subjects, strings.ToValidUTF8(subject, "\uFFFD"))
 		}
 	}
-	return out, nil
+	return out, false, nil
 }

@@ -7,13 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sys/unix"
 
+	"handrail/core/audit"
 	"handrail/core/client"
 	"handrail/core/job"
 )
@@ -105,5 +108,108 @@ func TestSettingsStopped(t *testing.T) {
 				t.Error("there is a lock")
 			}
 		})
+	}
+}
+
+// ended tells whether a call of a tool is over: its result is in the activity log.
+func (w *world) ended(tool string) bool {
+	data, err := os.ReadFile(w.logFile)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var r audit.Record // the last line may not be whole yet
+		if json.Unmarshal([]byte(line), &r) == nil && r.Kind == audit.Result && r.Tool == tool {
+			return true
+		}
+	}
+	return false
+}
+
+// A clone that is cancelled, or killed, or fails leaves nothing of its own: neither while it fetches nor while it writes files.
+func TestCloneStopped(t *testing.T) {
+	for _, where := range []string{"clone", "checkout"} {
+		for _, how := range []string{"cancelled", "killed", "failed"} {
+			for _, repo := range []string{"new", "proj/sub", "proj/there"} {
+				t.Run(where+" "+how+" "+repo, func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, true)
+					defer w.close()
+					then := "exec sleep 600"
+					if how == "failed" {
+						then = "exit 1"
+					}
+					// It leaves what it made, as git does when it is killed at once.
+					w.put("w/bin/git", fmt.Appendf(nil, "#!/bin/sh\nfor last in \"$@\"; do :; done\ncase \"$1\" in\n%s)\n[ $1 = checkout ] && echo one > \"$GIT_WORK_TREE/f.txt\" || mkdir -p \"$last/.git/objects\"\n"+
+						"echo > \"$TMPDIR/begun\"; %s ;;\nesac\nexec /usr/bin/git \"$@\"\n", where, then))
+					w.do([]string{"program", "w/bin/git"})
+					for name, text := range map[string]string{"w/from/f.txt": "one\n", "w/from/d/g.txt": "two\n", "w/proj/mine.txt": "mine\n"} {
+						w.put(name, []byte(text))
+					}
+					w.do([]string{"mkdir", "w/proj/there"})
+					for _, args := range []string{"init", "add .", "commit -m x"} {
+						w.do(append([]string{"git", "w/from"}, strings.Fields(args)...))
+					}
+					var room Room
+					session := w.gate.Session
+					w.gate.Session = func(s *client.Session) (Room, error) {
+						r, err := session(s)
+						r.Env = append(slices.Clone(r.Env), "PATH="+w.path("w/bin")+":/usr/bin:/bin")
+						room = r
+						return r, err
+					}
+					w.person.will("allow")
+					if got := w.play(`{"request_access": {"folder": "proj"}}`); !strings.Contains(got, "You may") {
+						t.Fatal(got)
+					}
+					w.person.will("allow")
+					begun := filepath.Join(room.Temp, "begun")
+					if err := unix.Mkfifo(begun, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					answered := make(chan struct{})
+					c := w.connect()
+					go func() {
+						defer close(answered)
+						_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "git", Arguments: map[string]any{"action": "clone", "url": "from", "repo": repo}})
+					}()
+					f, err := os.Open(begun) // waits for the one who writes
+					if err != nil {
+						t.Fatal(err)
+					}
+					f.Close()
+					for _, j := range w.gate.Jobs.List(w.sessions.Live()[0].ID) {
+						if j.Running() && how == "killed" {
+							j.Stop(job.Stopped)
+						}
+					}
+					if how == "cancelled" {
+						cancel()
+					}
+					<-answered
+					for late := time.Now().Add(time.Minute); !w.ended("git"); runtime.Gosched() { // the call is over
+						if time.Now().After(late) {
+							t.Fatal("the call doesn't end")
+						}
+					}
+					left, err := os.ReadDir(w.path("w/" + repo))
+					switch {
+					case how == "failed" && where == "checkout": // the repository is whole; the person may want the rest
+						if len(left) == 0 {
+							t.Error("what could be used was taken away")
+						}
+					case len(left) > 0:
+						t.Errorf("it left %v", left)
+					case repo == "proj/sub" && !os.IsNotExist(err), repo == "proj/there" && err != nil:
+						t.Errorf("the folder itself: %v", err)
+					}
+					if _, err := os.Stat(w.path("w/proj/mine.txt")); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
 	}
 }

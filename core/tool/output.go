@@ -72,7 +72,7 @@ func (g *Gate) report(j *job.Job) answer {
 		status = append(status, fmt.Sprintf("exit code %d", code))
 	}
 	if r.LeftRunning > 0 {
-		status = append(status, fmt.Sprintf("%d background processes were ended with it; use bash_bg to keep one running", r.LeftRunning))
+		status = append(status, several(r.LeftRunning, "background process was", "background processes were")+" ended with it; use bash_bg to keep one running")
 	}
 	if all.invalid {
 		status = append(status, "bytes that are no UTF-8 were replaced")

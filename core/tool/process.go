@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -337,12 +338,12 @@ func statusOf(j *job.Job) string {
 }
 
 // idle says how long a job has written nothing, and whether it may be waiting for input.
-func idle(j *job.Job) (since time.Duration, waiting bool) {
+func (g *Gate) idle(j *job.Job) (since time.Duration, waiting bool) {
 	if !j.Running() {
 		return 0, false
 	}
 	since = time.Since(j.Output.LastWrite(j.Started))
-	return since, j.Stdin.Open() && since >= idleFor
+	return since, j.Stdin.Open() && since >= cmp.Or(g.testOnlySlow, idleFor)
 }
 
 // followed gives how far polls have come with a job.
@@ -397,7 +398,7 @@ func (g *Gate) poll(ctx context.Context, c *Call, in ProcessInput, j *job.Job) a
 	if running {
 		out.Status, out.StdinWritable, out.DurationMs = "running", j.Stdin.Open(), time.Since(j.Started).Milliseconds()
 		b.WriteString("Process still running.")
-		out.idle(&b, j)
+		out.idle(&b, g, j)
 		return answer{b.String(), out}
 	}
 	end := endOf(j)
@@ -418,8 +419,8 @@ func (g *Gate) poll(ctx context.Context, c *Call, in ProcessInput, j *job.Job) a
 }
 
 // idle says that a session may be waiting for input.
-func (o *ProcessOutput) idle(b *strings.Builder, j *job.Job) {
-	d, waiting := idle(j)
+func (o *ProcessOutput) idle(b *strings.Builder, g *Gate, j *job.Job) {
+	d, waiting := g.idle(j)
 	o.IdleMs, o.WaitingForInput = d.Milliseconds(), waiting
 	if waiting {
 		fmt.Fprintf(b, "\nNo new output for %d s; this session may be waiting for input. Use process write, send-keys, submit, or paste to give it some.", int(d.Seconds()))
@@ -458,7 +459,7 @@ func (g *Gate) processLog(in ProcessInput, j *job.Job) answer {
 		fmt.Fprintf(&b, "\n[showing last %d of %d lines; pass offset/limit to page]", logLines, len(lines))
 	}
 	if j.Running() {
-		out.idle(&b, j)
+		out.idle(&b, g, j)
 	}
 	return answer{b.String(), out}
 }
@@ -482,7 +483,7 @@ func (g *Gate) processes(c *Call) answer {
 		s.Tail = lastRunes(readable(lastBytes(text, 4*tailRunes)), tailRunes)
 		var notes []string
 		if j.Running() {
-			d, waiting := idle(j)
+			d, waiting := g.idle(j)
 			s.PID, s.RuntimeMs, s.IdleMs, s.WaitingForInput = j.PID(), time.Since(j.Started).Milliseconds(), d.Milliseconds(), waiting
 			if waiting {
 				notes = append(notes, "input-wait")

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ func (g *Gate) python(ctx context.Context, c *Call, source []byte) (problem stri
 		return "", false
 	}
 	j, err := g.Jobs.Start(job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: "checking Python syntax", Argv: []string{path, "-I", "-S", "-c", checkProgram},
-		Dir: g.Workspace, Env: r.Env, Input: source, Policy: sandbox.ReadOnly(r.Policy.Machine()), Timeout: checkTime})
+		Dir: g.Workspace, Env: r.Env, Input: source, Policy: sandbox.ReadOnly(r.Policy.Machine()), Timeout: cmp.Or(g.testOnlySlow, checkTime)})
 	if err != nil {
 		return "", false
 	}

@@ -265,7 +265,12 @@ func Register(s *mcp.Server, level client.Level, g *Gate) {
 // a protocol error.
 func (g *Gate) serve(ctx context.Context, t Tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := g.newCall(ctx, t, req)
-	a, err := t.call(ctx, g, c, jsontext.Value(req.Params.Arguments))
+	leave, err := g.enter(c)
+	var a answer
+	if err == nil {
+		defer leave()
+		a, err = t.call(ctx, g, c, jsontext.Value(req.Params.Arguments))
+	}
 	if err == nil && slices.Contains(t.Levels, client.Look) && c.Session.Level == client.Look {
 		err = withhold(a)
 	}
