@@ -106,7 +106,7 @@ func (c *call) walk(from int, dirfd uint64, path string, flags int) (int, error)
 	case path != "" && path[0] == '/':
 		from = unix.AT_FDCWD
 	case from < 0:
-		base, err := unix.Open(c.base(dirfd), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		base, err := c.openProc(c.base(dirfd), unix.O_DIRECTORY)
 		if err != nil || path == "" {
 			return base, err
 		}
@@ -118,15 +118,25 @@ func (c *call) walk(from int, dirfd uint64, path string, flags int) (int, error)
 	return openat2(from, path, flags, 0, unix.RESOLVE_NO_MAGICLINKS)
 }
 
-// base is what a relative path starts from.
+// base is what a relative path starts from, by its name in the caller's entry in /proc.
 func (c *call) base(dirfd uint64) string {
 	if d := int(int32(dirfd)); d != unix.AT_FDCWD {
-		return c.proc("fd/" + strconv.Itoa(d))
+		return "fd/" + strconv.Itoa(d)
 	}
-	return c.proc("cwd")
+	return "cwd"
 }
 
 func (c *call) proc(name string) string { return "/proc/" + strconv.Itoa(c.tid) + "/" + name }
+
+// openProc opens what a link in the caller's entry in /proc leads to (O_PATH).
+func (c *call) openProc(name string, flags int) (int, error) {
+	fd, err := unix.Open(c.proc(name), flags|unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err == nil && !c.waits() {
+		unix.Close(fd)
+		return -1, unix.ESRCH
+	}
+	return fd, err
+}
 
 // realPath gives the path of an open file, in the sandbox's view and on the host, which agree. It is not ok for a file that
 // was deleted or isn't in the view; a path that only looks real is found out when the folder is opened by it.
@@ -181,7 +191,7 @@ func (c *call) object(dirfd uint64, path string, follow bool) (real string, st u
 	var err error
 	switch {
 	case path == "":
-		fd, err = unix.Open(c.proc("fd/"+strconv.Itoa(int(int32(dirfd)))), unix.O_PATH|unix.O_CLOEXEC, 0)
+		fd, err = c.openProc("fd/"+strconv.Itoa(int(int32(dirfd))), 0)
 	case follow:
 		fd, err = c.walk(-1, dirfd, path, unix.O_PATH)
 	default:
@@ -251,20 +261,28 @@ func (c *call) openObject(path string, id fileID) (int, error) {
 func (c *call) duplicate(n int) (int, error) {
 	pidfd, err := unix.PidfdOpen(c.tid, 0)
 	if err != nil { // the number of a thread: the process has another
-		pid := c.status("Tgid:", 10)
+		pid, _ := c.status("Tgid:", 10)
 		if pidfd, err = unix.PidfdOpen(int(pid), 0); err != nil {
 			return -1, err
 		}
 	}
 	defer unix.Close(pidfd)
-	return unix.PidfdGetfd(pidfd, n, 0)
+	fd, err := unix.PidfdGetfd(pidfd, n, 0)
+	if err == nil && !c.waits() {
+		unix.Close(fd)
+		return -1, unix.ESRCH
+	}
+	return fd, err
 }
 
-// status gives a number from the caller's entry in /proc; 0 if it has none.
-func (c *call) status(field string, base int) uint64 {
-	text, _ := os.ReadFile(c.proc("status"))
+// status gives a number from the caller's entry in /proc.
+func (c *call) status(field string, base int) (uint64, bool) {
+	text, err := os.ReadFile(c.proc("status"))
+	if err != nil || !c.waits() {
+		return 0, false
+	}
 	_, rest, _ := bytes.Cut(text, []byte("\n"+field))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	n, _ := strconv.ParseUint(string(bytes.TrimSpace(line)), base, 32)
-	return n
+	n, err := strconv.ParseUint(string(bytes.TrimSpace(line)), base, 32)
+	return n, err == nil
 }

@@ -17,8 +17,8 @@ import (
 // that they are the folders the caller sees. A file opened for writing is handed over as a descriptor.
 //
 // What the supervisor passes (lets the kernel do for the caller) can so change nothing but the session's own folders, whatever
-// the caller writes into its memory meanwhile. A call that is forgotten here fails; none is let through. All processes of the
-// command have the same rights, so a process number that was reused between a call and its answer gains nothing.
+// the caller writes into its memory meanwhile. A call that is forgotten here fails; none is let through. What was read
+// of the caller, by its number, counts only if the call still waits then: the number is no other process's (see waits).
 //
 // It answers on one thread, and is the only one in the sandbox that renames in granted folders, so what it decided on stays true
 // until it is done; another program of the person's, or another sandbox (of another session, or a second command of this one), may
@@ -263,7 +263,18 @@ func (c *call) memory(addr uint64, buf []byte) (int, error) {
 	if first < len(buf) {
 		remote = append(remote, unix.RemoteIovec{Base: uintptr(addr) + uintptr(first), Len: len(buf) - first})
 	}
-	return unix.ProcessVMReadv(c.tid, local, remote, 0)
+	n, err := unix.ProcessVMReadv(c.tid, local, remote, 0)
+	if err == nil && !c.waits() {
+		return 0, unix.ESRCH
+	}
+	return n, err
+}
+
+// waits reports whether the call still waits for its answer. A caller that was killed doesn't, and its number may be another's by
+// now. As long as it waits all that was read of that number is the caller's (seccomp_unotify(2)).
+func (c *call) waits() bool {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(c.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&c.id)))
+	return errno == 0
 }
 
 // umasks remembers the file mode masks of callers: reading one costs as much as the rest of a call. A caller's thread that
@@ -287,7 +298,11 @@ func (c *call) umask() uint32 {
 	if mask, ok := u.known[c.tid]; ok {
 		return mask
 	}
-	mask := uint32(c.status("Umask:", 8))
+	n, ok := c.status("Umask:", 8)
+	if !ok {
+		return 0o777 // who is gone gives no rights
+	}
+	mask := uint32(n)
 	if len(u.changing) == 0 {
 		if u.known == nil || len(u.known) >= 256 { // numbers of processes are used again
 			u.known = map[int]uint32{}
