@@ -63,10 +63,10 @@ type Decision struct {
 // On Linux a command finds Temp at /tmp as well, and it may make a few names that Decide refuses because it doesn't look at
 // the disk: the folders .git, .claude and the like, a file HEAD that makes no Git folder, and the harmless settings of a Git repository
 // that the command itself makes.
-func (p Policy) Decide(op Op, path string) Decision { return p.index().decide(op, path) }
+func (p Policy) Decide(op Op, path string) Decision { return p.compiled().index().decide(op, path) }
 
-// Decider gives Decide for many paths: it is made ready once.
-func (p Policy) Decider() func(op Op, path string) Decision { return p.index().decide }
+// Decider gives Decide for many paths: the policy is looked up once.
+func (p Policy) Decider() func(op Op, path string) Decision { return p.compiled().index().decide }
 
 // index is a policy made ready for many decisions: each costs a look-up per path element, however many places there are.
 type index struct {

@@ -206,6 +206,28 @@ func (l listing) exists(path string) bool {
 	return unix.Lstat(path, &st) == nil
 }
 
+// realFolders are folders with where they are when links are followed. A thousand names that are denied lie in few.
+type realFolders map[string]string
+
+// resolve is filepath.EvalSymlinks.
+func (f realFolders) resolve(path string) (string, error) {
+	dir := filepath.Dir(path)
+	real, ok := f[dir]
+	if !ok {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			return "", err
+		}
+		f[dir] = real
+	}
+	real = filepath.Join(real, filepath.Base(path))
+	var st unix.Stat_t
+	if err := unix.Lstat(real, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return real, err
+	}
+	return filepath.EvalSymlinks(real)
+}
+
 // linked reports whether a path already goes through one of the system's links that are shown.
 func (v *view) linked(path string) bool {
 	for i := 0; i+2 < len(v.args); i++ {
@@ -313,6 +335,7 @@ func (v *view) open(p Policy, descriptor func(*os.File) int) error {
 // no cover (and gets none: mounting would leave an empty file on the host), nor what this user can't read anyway.
 func (v *view) hide(p Policy) error {
 	var hidden []string
+	folders := realFolders{}
 	secrets := p.machine.secretPaths()
 	if p.sensitive {
 		secrets = append(secrets, p.sensitiveFiles()...)
@@ -321,7 +344,7 @@ func (v *view) hide(p Policy) error {
 		if !v.home.exists(secret) {
 			continue // most don't
 		}
-		real, err := filepath.EvalSymlinks(secret)
+		real, err := folders.resolve(secret)
 		if err != nil || covered(hidden, real) || p.profile != classic && !covered(v.shown, real) {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 
 // plan is what the launcher does. The policy (on macOS the kernel has it already) is the first thing in its text.
 type plan struct {
-	Policy   Policy // Linux
+	Policy   Policy // Linux; on macOS the zero one
 	Argv     []string
 	Dir      string
 	Env      []string
@@ -28,6 +28,14 @@ func (p *plan) carry(w *wire) {
 	p.carryRest(w)
 }
 
+// written gives the plan's text.
+func (p *plan) written() []byte {
+	w := &wire{text: []byte(p.Policy.compiled().text)}
+	p.carryRest(w)
+	return w.text
+}
+
+// carryRest carries what stands after the policy.
 func (p *plan) carryRest(w *wire) {
 	w.strings(&p.Argv)
 	w.string(&p.Dir)

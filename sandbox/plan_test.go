@@ -52,6 +52,9 @@ func TestPlanArrives(t *testing.T) {
 				t.Fatalf("%d of %d bytes are a plan", n, len(w.text))
 			}
 		}
+		if string(p.written()) != string(w.text) {
+			t.Errorf("%+v is written otherwise", p)
+		}
 		if take(append(w.text, 0), new(plan).carry) == nil {
 			t.Error("a plan with one more byte is one")
 		}

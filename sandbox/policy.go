@@ -170,7 +170,9 @@ func list(items []string, sep string) string {
 
 // Validate reports what is wrong with the policy's paths: not absolute, not clean, not UTF-8, with a control character, a
 // place without identity, or a folder that no policy may open.
-func (p Policy) Validate() error {
+func (p Policy) Validate() error { return p.compiled().valid() }
+
+func (p Policy) validate() error {
 	if p.profile == nothing {
 		return errors.New("policy: nothing is allowed")
 	}

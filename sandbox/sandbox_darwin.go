@@ -60,9 +60,7 @@ func start(p Policy, c Command) (*Process, error) {
 		}
 		program, args = p.machine.Executable, disclaiming(p.machine.Executable, args)
 	}
-	w := &wire{}
 	todo := plan{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal}
-	todo.carry(w)
 
 	var theirs, ours []*os.File // the child's ends of pipes, closed here once it has them; and those that stay
 	closeAll := func(files []*os.File) {
@@ -112,7 +110,7 @@ func start(p Policy, c Command) (*Process, error) {
 		return nil, &UnavailableError{What: sandboxExec + " doesn't start", Cause: err}
 	}
 	go func() {
-		planW.Write(w.text)
+		planW.Write(todo.written())
 		planW.Close()
 	}()
 	proc := &Process{running{process: process, mark: mark, done: make(chan struct{})}}

@@ -19,7 +19,12 @@ type Param struct{ Name, Value string }
 // than a wildcard such as file-write*. The text is written to mean the same either way: what follows a wildcard names
 // the operations one by one (package sbpl reads it both ways, and the tests compare).
 func (p Policy) SBPL() (profile string, params []Param, err error) {
-	if err := p.Validate(); err != nil {
+	t := p.compiled().profile()
+	return t.text, slices.Clone(t.params), t.err
+}
+
+func (p Policy) sbpl() (profile string, params []Param, err error) {
+	if err := p.validate(); err != nil {
 		return "", nil, err
 	}
 	s := &seatbelt{policy: p, names: map[string]string{}, count: map[string]int{}}

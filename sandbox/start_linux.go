@@ -149,9 +149,7 @@ func (v *view) plan(p Policy, c Command) ([]byte, error) {
 	for _, h := range v.held {
 		todo.Held = append(todo.Held, h.Path)
 	}
-	w := &wire{}
-	todo.carry(w)
-	return w.text, nil
+	return todo.written(), nil
 }
 
 // follow reads the launcher's reports until it is gone. It answers once on started.
