@@ -24,6 +24,16 @@ func TestExplain(t *testing.T) {
 	if err := os.Symlink(o.Home+"/.ssh", granted+"/link"); err != nil {
 		t.Fatal(err)
 	}
+	dot := filepath.Join(o.Workspace, "dot")
+	if err := os.Mkdir(dot, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dot+"/zshrc", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dot+"/zshrc", o.Home+"/.zshrc"); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		question string
 		allowed  bool
@@ -36,6 +46,7 @@ func TestExplain(t *testing.T) {
 		{"write $G/.git/config", false, "ask you for this file alone"},
 		{"write $G/.BashRC", false, "protected"},
 		{"create $G/.vscode/x", false, "protected"},
+		{"write $W/dot/zshrc", false, "a start-up file of the home folder leads to it"},
 		{"read $G/link/id", false, "nothing opens it"},
 		{"delete $G", false, "opened by an edit grant"},
 		{"read $W/a.txt", true, "workspace"},
@@ -50,7 +61,7 @@ func TestExplain(t *testing.T) {
 		{"write $G/with space (x).txt", true, "with space (x).txt"},
 	} {
 		question := strings.NewReplacer("$G", granted, "$W", o.Workspace, "$H", o.Home, "$S", o.State).Replace(c.question)
-		e, err := Explain(o, []string{granted}, question)
+		e, err := Explain(o, []string{granted, dot}, question)
 		if err != nil {
 			t.Errorf("%s: %v", c.question, err)
 			continue

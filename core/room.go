@@ -79,7 +79,7 @@ func (o Options) searched() []string {
 func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
 	m := sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Port: o.Port, Secrets: closed,
 		Path: o.searched(), Executable: o.Executable, Developer: developer()}
-	return m.FollowSecrets()
+	return m.FollowSecrets().FollowStartUps()
 }
 
 func (r *room) remove() { os.RemoveAll(r.dir) }

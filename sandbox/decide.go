@@ -73,8 +73,8 @@ type index struct {
 	policy Policy
 	// closed maps folded paths that stay closed to a rule, and above maps every folder that holds one to what it holds.
 	closed, above map[string]string
-	// noWrite is closed for changes only.
-	noWrite map[string]string
+	// noWrite is closed for changes only, and obeyed is protected.
+	noWrite, obeyed map[string]string
 	// reads and writes map what is open, unfolded, to a rule.
 	reads, writes map[string]string
 	files         map[string]bool // places in writes that are one file
@@ -87,7 +87,7 @@ type index struct {
 func (p Policy) index() *index {
 	x := &index{
 		policy: p,
-		closed: map[string]string{}, above: map[string]string{}, noWrite: map[string]string{},
+		closed: map[string]string{}, above: map[string]string{}, noWrite: map[string]string{}, obeyed: map[string]string{},
 		reads: map[string]string{}, writes: map[string]string{},
 		files: map[string]bool{}, opened: map[string]bool{}, roots: map[string]bool{},
 	}
@@ -104,6 +104,11 @@ func (p Policy) index() *index {
 	}
 	if m.Executable != "" {
 		x.close(x.noWrite, m.Executable, "Handrail itself")
+	}
+	if p.profile == guarded {
+		for _, s := range m.Obeyed {
+			x.close(x.obeyed, s, "protected: a start-up file of the home folder leads to it")
+		}
 	}
 	for _, s := range systemReads[m.system()] {
 		x.reads[s] = "the system may be read"
@@ -282,6 +287,9 @@ func (x *index) decideWrite(op Op, path string, h how) Decision {
 	}
 	if name, yes := Protected(path); yes && !x.opened[path] && !(x.looks && fold(name) == "head") && !(h == ofFolder && strings.HasSuffix(path, "/"+name) && madeByTools(name)) {
 		return Decision{Rule: "protected: " + name, Opens: OpensProtected}
+	}
+	if _, why, yes := find(x.obeyed, fold(path)); yes && !x.opened[path] {
+		return Decision{Rule: why, Opens: OpensProtected}
 	}
 	return Decision{Allowed: true, Rule: rule}
 }

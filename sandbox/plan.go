@@ -79,6 +79,7 @@ func (m *Machine) carry(w *wire) {
 	w.int(&m.Port)
 	w.strings(&m.Path)
 	w.strings(&m.Secrets)
+	w.strings(&m.Obeyed)
 }
 
 // report is what the launcher says to the host.

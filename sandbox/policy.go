@@ -26,6 +26,9 @@ type Machine struct {
 	Executable string
 	// Secrets are paths that are never readable, beside the built-in list.
 	Secrets []string
+	// Obeyed are files and folders that are protected by where links with protected names lead, not by their own names: see
+	// FollowStartUps.
+	Obeyed []string
 	// Developer is the active developer folder on macOS (xcode-select -p). Empty: none is installed.
 	Developer string
 	// SSHAgent and Docker are the sockets that AllowSSHAgent and AllowDocker open. Empty: there are none.
@@ -198,7 +201,7 @@ func (p Policy) validate() error {
 		}
 	}
 	paths := []string{m.Home, m.State, m.Workspace, m.Temp, m.Caches, m.Executable, m.Developer, m.SSHAgent, m.Docker}
-	paths = slices.Concat(paths, m.Secrets, p.names)
+	paths = slices.Concat(paths, m.Secrets, m.Obeyed, p.names)
 	for _, place := range slices.Concat(p.reads, p.writes) {
 		if place.Path == "" || place.Device == 0 && place.Inode == 0 {
 			return fmt.Errorf("policy: the place %q has no identity", place.Path)

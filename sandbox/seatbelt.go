@@ -296,6 +296,13 @@ func (s *seatbelt) protected(roots []string) {
 	// What may hold a HEAD isn't moved to where it would make a Git folder.
 	s.rule("deny", []string{"file-write-unlink"},
 		"(require-all (vnode-type DIRECTORY) "+regexFilter(dotGit+"/("+foldedRegex("logs")+"|"+gitsOwn+"(/.*)?)$")+")")
+	var obeyed []string
+	for _, path := range s.policy.machine.Obeyed {
+		if slices.ContainsFunc(s.policy.Writable(), func(w string) bool { return within(fold(w), fold(path)) }) {
+			obeyed = append(obeyed, s.subpath("OBEYED", path))
+		}
+	}
+	s.rule("deny", writeOps, obeyed...)
 	var names []string
 	for _, name := range s.policy.names {
 		names = append(names, s.literal("NAME", name))
@@ -323,7 +330,11 @@ func (s *seatbelt) closed(roots []Place) {
 		s.rule("deny", writeOps, s.literal("OWN", m.Executable))
 	}
 	pinned := map[string]bool{}
-	for _, path := range append(secrets, m.Executable) {
+	stay := append(slices.Clone(secrets), m.Executable)
+	if s.policy.profile == guarded {
+		stay = append(stay, m.Obeyed...)
+	}
+	for _, path := range stay {
 		for dir := filepath.Dir(path); path != "" && dir != "/"; dir = filepath.Dir(dir) {
 			if slices.ContainsFunc(roots, func(r Place) bool { return !r.File && within(r.Path, dir) }) {
 				pinned[dir] = true

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -22,7 +21,7 @@ var mac = Machine{
 	System: "darwin", Home: "/Users/anna", State: "/Users/anna/Library/Application Support/Handrail", Workspace: "/Users/anna/Handrail",
 	Temp: "/private/var/folders/zz/T/handrail-1", Caches: "/Users/anna/Library/Caches/Handrail/1", Port: 7437,
 	Path: []string{"/opt/homebrew/bin", "/usr/bin", "/bin", "/Users/anna/.cargo/bin", "/Users/anna/bin"}, Executable: "/Applications/Handrail.app/Contents/MacOS/handrail",
-	Secrets: []string{"/Users/anna/Handrail/notes/private.txt"}, Developer: "/Library/Developer/CommandLineTools",
+	Secrets: []string{"/Users/anna/Handrail/notes/private.txt"}, Obeyed: []string{"/Users/anna/Handrail/site/dot/zshrc"}, Developer: "/Library/Developer/CommandLineTools",
 	SSHAgent: "/private/tmp/com.apple.launchd.x/Listeners", Docker: "/Users/anna/.docker/run/docker.sock",
 }
 
@@ -121,6 +120,7 @@ var allSeatbeltOps = map[Op][]string{
 }
 
 var macPaths = []string{
+	"/Users/anna/Handrail/site/dot", "/Users/anna/Handrail/site/dot/zshrc", "/Users/anna/Handrail/site/dot/zshrc/x", "/Users/anna/Handrail/site/dot/zshrc.bak", "/Users/anna/Handrail/site/dot/other",
 	"/", "/Users", "/Users/anna", "/Users/anna/Documents/letter.txt", "/Users/anna/Documents/taxes/2024.pdf", "/Users/anna/Documents/taxes",
 	"/Users/anna/Handrail", "/Users/anna/Handrail/x", "/Users/anna/Handrail/site", "/Users/anna/Handrail/site/index.html", "/Users/anna/Handrail/site2/index.html",
 	"/Users/anna/Handrail/todo.txt", "/Users/anna/Handrail/todo.txt/x", "/Users/anna/Handrail/notes/private.txt", "/Users/anna/Handrail/notes", "/Users/anna/Handrail/notes/a",
@@ -363,10 +363,13 @@ func FuzzSBPLNames(f *testing.F) {
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")
 	}
+	mac := mac
+	mac.Obeyed = nil // it would be open under one of the names alone
 	plain, _, err := Guarded(mac).AllowWrite(at("/Users/anna/Handrail/site")).SBPL()
 	if err != nil {
 		f.Fatal(err)
 	}
+	none := parse(f, Guarded(mac))
 	f.Fuzz(func(t *testing.T, name string) {
 		place := at("/Users/anna/Handrail/" + name)
 		p := Guarded(mac).AllowWrite(place)
@@ -385,13 +388,17 @@ func FuzzSBPLNames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"/Users/anna/x", "/Users/anna/.ssh/id", "/etc/x", "/Users/anna/Handrail/other/x"} {
-			allowed, rule, err := profile.Decide(sbpl.Request{Op: "file-write-data", Path: path})
-			if err != nil && !errors.Is(err, sbpl.ErrAmbiguous) {
-				t.Fatal(err)
-			}
-			if (allowed || err != nil) && !within(place.Path, path) {
-				t.Fatalf("with a folder called %q, %s can be written: %v %v", name, path, rule, err)
+		// Outside the folder everything is as it is without the grant, and both precedences agree.
+		for _, path := range macPaths {
+			for _, op := range []string{"file-read-data", "process-exec", "file-write-data", "file-write-create", "file-write-unlink"} {
+				r := sbpl.Request{Op: op, Path: path}
+				allowed, rule, err := profile.Decide(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if before, _, _ := none.Decide(r); allowed != before && !within(place.Path, path) {
+					t.Fatalf("with a folder called %q, %s %s is %v: %v", name, op, path, allowed, rule)
+				}
 			}
 		}
 	})
