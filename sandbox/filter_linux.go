@@ -34,6 +34,16 @@ type condition struct {
 	not         bool
 }
 
+func (c condition) masks() bool { return c.mask != ^uint32(0) }
+
+// length is how many instructions a condition takes.
+func (c condition) length() int {
+	if c.masks() {
+		return 3
+	}
+	return 2
+}
+
 func anyBit(arg, mask uint32) condition { return condition{arg: arg, mask: mask, not: true} }
 func is(arg, value uint32) condition    { return condition{arg: arg, mask: ^uint32(0), value: value} }
 func isNot(arg, value uint32) condition {
@@ -182,11 +192,22 @@ func filterFor(p Policy) ([]byte, error) {
 // architecture's calls (32-bit ones on amd64) kill.
 func filterProgram(rules []filterRule) ([]unix.SockFilter, error) {
 	blocks := map[uint32][]bpf.Instruction{}
+	decided := map[uint32]bool{} // by a rule without conditions
 	for _, r := range rules {
-		length := 3*len(r.when) + 1
+		if decided[r.call] {
+			continue
+		}
+		decided[r.call] = len(r.when) == 0
+		length := 1
+		for _, c := range r.when {
+			length += c.length()
+		}
 		var body []bpf.Instruction
 		for _, c := range r.when {
-			body = append(body, bpf.LoadAbsolute{Off: dataArgs + 8*c.arg, Size: 4}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask})
+			body = append(body, bpf.LoadAbsolute{Off: dataArgs + 8*c.arg, Size: 4})
+			if c.masks() {
+				body = append(body, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask})
+			}
 			skip := uint8(length - len(body) - 1)
 			jump := bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.value, SkipFalse: skip}
 			if c.not {
@@ -195,6 +216,11 @@ func filterProgram(rules []filterRule) ([]unix.SockFilter, error) {
 			body = append(body, jump)
 		}
 		blocks[r.call] = append(append(blocks[r.call], body...), bpf.RetConstant{Val: r.action})
+	}
+	for call := range blocks {
+		if !decided[call] {
+			blocks[call] = append(blocks[call], bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+		}
 	}
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: dataArch, Size: 4},
@@ -218,11 +244,8 @@ func filterProgram(rules []filterRule) ([]unix.SockFilter, error) {
 
 // searchCall gives the part of the program for calls with these sorted numbers, and all between them. It ends on every way.
 func searchCall(blocks map[uint32][]bpf.Instruction, calls []uint32) []bpf.Instruction {
-	allow := bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
 	if len(calls) == 1 {
-		body := blocks[calls[0]]
-		prog := append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: calls[0], SkipTrue: 1}, allow}, body...)
-		return append(prog, allow)
+		return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: calls[0], SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}}, blocks[calls[0]]...)
 	}
 	half := len(calls) / 2
 	left, right := searchCall(blocks, calls[:half]), searchCall(blocks, calls[half:])
