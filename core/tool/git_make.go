@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	done := false
 	defer func() {
 		if !done {
-			w.unmake(files)
+			unmake(at, at.dir, files)
 		}
 	}()
 	j, err := w.bring(ctx, r, slices.Concat([]string{"clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules"}, serving(upload, r), []string{"--", url, folder})...)
@@ -132,6 +133,15 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	cloned := w.explain(w.gate.report(j), j)
 	if j.Running() {
 		done = true
+		if dir, err := at.dir.OpenRoot("."); err == nil { // the call lets its own go
+			w.gate.telling.Go(func() {
+				defer dir.Close()
+				<-j.Done()
+				if r := j.Result(); r.ExitCode != 0 || r.Stopped != "" || r.Err != nil {
+					unmake(at, dir, nil)
+				}
+			})
+		}
 		cloned.text += "\n[when it has ended, call git with action checkout, ref HEAD and paths [\".\"] to have the files]"
 		return cloned, nil
 	}
@@ -164,15 +174,14 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 // unmake takes away what a clone that failed or was stopped has left: its Git folder and the files that it was to check out.
 // The folder itself, which was empty or missing, stays where a grant is on it, where it was there before, and where it holds
 // anything else.
-func (w *gitWork) unmake(files []string) {
-	at := w.places[0]
+func unmake(at *place, dir *os.Root, files []string) {
 	for _, name := range append(files, ".git") {
 		if filepath.IsLocal(name) {
-			_ = at.dir.RemoveAll(filepath.Join(at.name, name)) // what can't be removed the person will see
+			_ = dir.RemoveAll(filepath.Join(at.name, name)) // what can't be removed the person will see
 		}
 	}
 	if at.info == nil && at.name != "." {
-		_ = at.dir.Remove(at.name)
+		_ = dir.Remove(at.name)
 	}
 }
 

@@ -213,3 +213,68 @@ func TestCloneStopped(t *testing.T) {
 		}
 	}
 }
+
+// A clone that takes longer than a client waits goes on as a job, and its files are had as the answer says; one that fails then
+// leaves nothing.
+func TestCloneGoesOn(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		w := newWorld(t, true)
+		defer w.close()
+		then := "exec /usr/bin/git \"$@\""
+		if fails {
+			then = "mkdir -p \"$last/.git/objects\"; exit 1"
+		}
+		w.put("w/bin/git", fmt.Appendf(nil, "#!/bin/sh\nfor last in \"$@\"; do :; done\ncase \"$1\" in clone) read x < \"$TMPDIR/go\"; %s ;; esac\nexec /usr/bin/git \"$@\"\n", then))
+		w.do([]string{"program", "w/bin/git"})
+		for name, text := range map[string]string{"w/from/f.txt": "one\n", "w/from/d/g.txt": "two\n"} {
+			w.put(name, []byte(text))
+		}
+		for _, args := range []string{"init", "add .", "commit -m x"} {
+			w.do(append([]string{"git", "w/from"}, strings.Fields(args)...))
+		}
+		var room Room
+		session := w.gate.Session
+		w.gate.Session = func(s *client.Session) (Room, error) {
+			r, err := session(s)
+			r.Env = append(slices.Clone(r.Env), "PATH="+w.path("w/bin")+":/usr/bin:/bin")
+			room = r
+			return r, err
+		}
+		w.person.will("allow")
+		if got := w.play(`{"write_file": {"path": "copy/x", "content": ""}}`); strings.HasPrefix(got, "error") {
+			t.Fatal(got)
+		}
+		w.do([]string{"rm", "w/copy/x"})
+		if err := unix.Mkfifo(filepath.Join(room.Temp, "go"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.gate.testOnlyAnswerBy = time.Millisecond
+		got := w.play(`{"git": {"action": "clone", "url": "from", "repo": "copy"}}`)
+		w.gate.testOnlyAnswerBy = ages
+		if !strings.Contains(got, "still running") || !strings.Contains(got, `action checkout, ref HEAD and paths ["."]`) {
+			t.Fatal(got)
+		}
+		if err := os.WriteFile(filepath.Join(room.Temp, "go"), []byte("\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range w.gate.Jobs.List(w.sessions.Live()[0].ID) {
+			<-j.Done()
+		}
+		w.gate.telling.Wait()
+		if fails {
+			if left, err := os.ReadDir(w.path("w/copy")); err != nil || len(left) > 0 {
+				t.Errorf("it left %v, %v", left, err)
+			}
+			continue
+		}
+		if got := w.play(`{"git": {"action": "checkout", "repo": "copy", "ref": "HEAD", "paths": ["."]}}`); strings.HasPrefix(got, "error") {
+			t.Error(got)
+		}
+		if got := w.play(`{"git": {"action": "status", "repo": "copy"}}`); !strings.Contains(got, "the work tree is clean") {
+			t.Error(got)
+		}
+		if text, err := os.ReadFile(w.path("w/copy/d/g.txt")); err != nil || string(text) != "two\n" {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+}
