@@ -199,6 +199,9 @@ func New(o Options) (*Host, error) {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
 	h.opts.path = sync.OnceValue(o.askPath)
+	if n := sandbox.EndLeft(o.State); n > 0 { // only one run holds the activity log, so they are nobody's
+		h.note(fmt.Sprintf("%d processes that commands of an earlier run had left were ended", n))
+	}
 	watching, unwatch := context.WithCancel(context.Background())
 	h.unwatch = unwatch
 	go sandbox.WatchDenials(watching)

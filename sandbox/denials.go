@@ -65,19 +65,6 @@ func parseDenial(line []byte) (of mark, d Denial, ok bool) {
 	return of, Denial{m[1], m[3], m[4]}, of != ""
 }
 
-// mark is the name of a service that doesn't exist, and that one command's profile alone allows to look up. A process runs
-// under that profile if it is sandboxed, may look the name up, and may not look up another: neither a new session nor a new
-// parent changes that. The kernel's records of what it refused to the command bear it too.
-type mark string
-
-const markPrefix = "handrail.command."
-
-// mayTell reports whether a mark can stand in a profile's text.
-func (m mark) mayTell() bool {
-	rest, ok := strings.CutPrefix(string(m), markPrefix)
-	return ok && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
-}
-
 // tagged gives a profile in which each refusal bears the mark. Allowed is what was allowed before.
 func tagged(profile string, m mark) string {
 	if !m.mayTell() {

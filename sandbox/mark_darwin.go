@@ -10,12 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const unmarked mark = markPrefix + "none"
-
-func (m mark) rule() string {
-	return "\n; Whose processes these are.\n(allow mach-lookup (global-name \"" + string(m) + "\"))\n"
-}
-
 // processes lists the processes of this user that bear the mark. Where the system can't be asked there are none; the command's
 // own process group is then all that can be ended.
 func (m mark) processes() []int {
@@ -74,4 +68,28 @@ func text(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)
 	return &b[0]
+}
+
+// EndLeft kills the commands that an earlier run of Handrail with this state folder left running, as it does when it is killed itself, and
+// says how many processes there were. The caller holds what only one run can hold. On Linux commands end with Handrail.
+func EndLeft(state string) int { return markOf(state).kill() }
+
+// kill kills every process that bears the mark, until there is none, and says how many there were at first.
+func (m mark) kill() int {
+	first := -1
+	for range 100 {
+		left := 0
+		for _, pid := range m.processes() {
+			if unix.Kill(pid, unix.SIGKILL) == nil {
+				left++
+			}
+		}
+		if first < 0 {
+			first = left
+		}
+		if left == 0 {
+			break
+		}
+	}
+	return max(first, 0)
 }

@@ -48,7 +48,7 @@ func start(p Policy, c Command) (*Process, error) {
 	if !untagged.Load() {
 		text = tagged(profile, mark)
 	}
-	args := []string{sandboxExec, "-p", text + mark.rule()}
+	args := []string{sandboxExec, "-p", text + markRules(mark, markOf(p.machine.State))}
 	for _, param := range params {
 		args = append(args, "-D", param.Name+"="+param.Value)
 	}
@@ -188,28 +188,8 @@ func (p *Process) wait(stderr *os.File) {
 			p.exit.Signal = unix.SignalName(status.Signal())
 		}
 	}
-	p.exit.LeftRunning = p.killMarked()
+	p.exit.LeftRunning = p.mark.kill() // what the command left running ends with it
 	close(p.done)
-}
-
-// killMarked kills every process that runs under this profile, until there is none, and says how many there were at first.
-func (p *Process) killMarked() int {
-	first := -1
-	for range 100 {
-		left := 0
-		for _, pid := range p.mark.processes() {
-			if unix.Kill(pid, unix.SIGKILL) == nil {
-				left++
-			}
-		}
-		if first < 0 {
-			first = left
-		}
-		if left == 0 {
-			break
-		}
-	}
-	return max(first, 0)
 }
 
 // PID is the command's process.
@@ -238,7 +218,7 @@ func (p *Process) Kill() error {
 	if err := unix.Kill(-p.process.Pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("killing a command: %w", err)
 	}
-	p.killMarked()
+	p.mark.kill()
 	return nil
 }
 
