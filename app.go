@@ -71,6 +71,9 @@ func (r *resident) Quit() {
 func (r *resident) Status() app.Status {
 	s := r.Host.Status()
 	m := app.Status{Address: s.Address, Paused: s.Paused, Running: len(s.Running), Waiting: len(s.Waiting)}
+	if f := s.Search; f != nil && len(f.Folders) > 0 {
+		m.Searches, m.Searched, m.Reading = true, f.Files, f.Busy || f.Waiting > 0
+	}
 	for _, a := range s.Recent {
 		m.Recent = append(m.Recent, activity(a))
 	}

@@ -31,6 +31,8 @@ var rules = []struct {
 	{"handrail/core/edit", []string{"os/exec", "handrail/core/approval", "handrail/sandbox/..."}, true, "edits are handed an opened folder and a decision"},
 	{"handrail/core/broker", []string{"handrail/core/approval", "handrail/core/grant", "handrail/core/job", "handrail/sandbox/...", "github.com/modelcontextprotocol/..."}, true, "an errand is told that it may be run"},
 	{"handrail/core/job", []string{"handrail/core/approval", "handrail/core/tool", "handrail/core/grant", "github.com/modelcontextprotocol/..."}, true, "a job is told its policy"},
+	{"handrail/core/search", []string{"handrail/core/approval", "handrail/core/grant", "handrail/core/job", "handrail/core/tool", "handrail/sandbox/..."}, true, "the index is told what may be read"},
+	{"handrail/core/search/document", []string{"handrail/..."}, true, "a leaf: it runs in a sandbox"},
 	{"handrail/core/audit", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/credential", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/hint", []string{"handrail/..."}, true, "a leaf"},

@@ -29,8 +29,10 @@ type commands struct {
 	Audit    auditCommand    `cmd:"" help:"Check the activity log."`
 	Rules    rulesCommand    `cmd:"" help:"List, or take back, what you always allow."`
 	Security securityCommand `cmd:"" help:"Look for risky settings."`
+	Search   searchCommand   `cmd:"" help:"Choose the folders whose files assistants find by what is in them."`
 	Demo     demoCommand     `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
 	Dialog   dialogCommand   `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`
+	Extract  extractCommand  `cmd:"" hidden:"" help:"Get the text out of a document (started by Handrail itself)."`
 	Help     helpCommand     `cmd:"" help:"Show this text, or that of a command."`
 	About    versionCommand  `cmd:"" name:"version" help:"Show the version."`
 	Version  kong.VersionFlag

@@ -20,6 +20,10 @@ type Status struct {
 	Paused bool
 	// Running counts calls and jobs that run; Waiting counts questions that wait for the person.
 	Running, Waiting int
+	// Searches says that the person has chosen folders for the search index, Searched how many files it holds, and Reading that
+	// it isn't complete yet.
+	Searches, Reading bool
+	Searched          int64
 	// Recent holds the last activities, the newest first; the menu shows up to [RecentShown] of them.
 	Recent []Activity
 }
@@ -91,6 +95,13 @@ func Menu(s Status, w Words) []Item {
 	if s.Paused {
 		pause = Item{Text: w.say("tray_resume", nil), Action: Resume}
 	}
+	searched := Item{Hidden: true}
+	if s.Searches {
+		searched = Item{Text: w.count("tray_searched", s.Searched, nil)}
+		if s.Reading {
+			searched.Text = w.count("tray_reading", s.Searched, nil)
+		}
+	}
 	recent := Item{Text: w.say("tray_recent", nil)}
 	for i := range RecentShown {
 		switch {
@@ -105,6 +116,7 @@ func Menu(s Status, w Words) []Item {
 	return []Item{
 		{Text: w.state(s)},
 		{Text: address},
+		searched,
 		{Separator: true},
 		recent,
 		{Separator: true},

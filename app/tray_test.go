@@ -14,8 +14,8 @@ var statuses = []struct {
 	status Status
 }{
 	{"new", Status{}},
-	{"idle", Status{Address: "http://127.0.0.1:7437", Recent: []Activity{{noon, "Claude", "edit", "Holiday Photos/list.txt", OutcomeDone}}}},
-	{"working", Status{Address: "http://127.0.0.1:7437", Running: 1, Recent: []Activity{
+	{"idle", Status{Address: "http://127.0.0.1:7437", Searches: true, Searched: 1234, Recent: []Activity{{noon, "Claude", "edit", "Holiday Photos/list.txt", OutcomeDone}}}},
+	{"working", Status{Address: "http://127.0.0.1:7437", Running: 1, Searches: true, Searched: 1, Reading: true, Recent: []Activity{
 		{noon, "Claude", "bash", "", OutcomeRunning},
 		{noon.Add(-time.Minute), "Cursor", "write_file", "notes.txt", OutcomeRefused},
 		{noon.Add(-time.Hour), "Cursor", "bash", "", OutcomeFailed},

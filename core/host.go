@@ -34,6 +34,7 @@ import (
 	"handrail/core/grant"
 	"handrail/core/hint"
 	"handrail/core/job"
+	"handrail/core/search"
 	"handrail/core/server"
 	"handrail/core/tool"
 	"handrail/sandbox"
@@ -68,19 +69,20 @@ type Options struct {
 
 // Host is the assembled core. The zero value is not usable; use New.
 type Host struct {
-	opts     Options
-	log      *slog.Logger
-	gate     *tool.Gate
-	jobs     *job.Engine
-	audit    *audit.Log
-	grants   *grant.Store
-	queue    *approval.Queue
-	nonces   *approval.Nonces
-	sessions *client.Sessions
-	server   *server.Server
-	undo     *edit.Undo
-	kept     *edit.Snapshots
-	unwatch  func() // ends reading what the system's log tells
+	opts      Options
+	log       *slog.Logger
+	gate      *tool.Gate
+	jobs      *job.Engine
+	audit     *audit.Log
+	grants    *grant.Store
+	queue     *approval.Queue
+	nonces    *approval.Nonces
+	sessions  *client.Sessions
+	server    *server.Server
+	undo      *edit.Undo
+	kept      *edit.Snapshots
+	unwatch   func() // ends reading what the system's log tells
+	searching *searching
 	// interrupted doesn't change after the start.
 	interrupted []audit.Record
 
@@ -175,8 +177,9 @@ func New(o Options) (*Host, error) {
 	h.jobs = &job.Engine{Changed: h.changed}
 	h.sessions = client.NewSessions(h.endSession)
 	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
-		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Paused: h.Paused, Log: o.Log,
+		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Search: h.search, Paused: h.Paused, Log: o.Log,
 		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o), Rules: approval.OpenRules(o.State, o.Key), PolicyWaits: h.AskPolicy}
+	h.searching = &searching{opts: o, changed: h.changed}
 	h.interrupted = h.audit.Unfinished()
 	h.interrupted = h.interrupted[:min(len(h.interrupted), mostInterrupted)]
 	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: Tokens(o.State), Log: o.Log,
@@ -197,6 +200,9 @@ func New(o Options) (*Host, error) {
 	}
 	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: audit.Started, Detail: "workspace " + o.Workspace}); err != nil {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
+	}
+	if _, err := h.searching.open(); err != nil {
+		h.log.Error("the search index can't be opened", "error", err)
 	}
 	h.opts.path = sync.OnceValue(o.askPath)
 	if n := sandbox.EndLeft(o.State); n > 0 { // only one run holds the activity log, so they are nobody's
@@ -413,7 +419,7 @@ func (h *Host) Close() error {
 	h.mu.Unlock()
 	h.gate.Close()
 	h.note("stopped")
-	return errors.Join(h.kept.Close(), h.undo.Close(), h.audit.Close())
+	return errors.Join(h.searching.close(), h.kept.Close(), h.undo.Close(), h.audit.Close())
 }
 
 // Status is what the app shows: a snapshot.
@@ -433,6 +439,8 @@ type Status struct {
 	Running     []Running
 	Waiting     []approval.Request
 	Recent      []audit.Record // the last results, newest first
+	// Search is the search index; nil when the person has chosen no folder.
+	Search *search.Status
 	// RunsLater are files that were made or changed and that something else runs later, outside the sandbox: the last ones,
 	// newest first.
 	RunsLater []Later
@@ -465,6 +473,9 @@ func (h *Host) Status() Status {
 		if j.Running() {
 			s.Running = append(s.Running, Running{j.ID, j.Spec.Session, j.Spec.Text, j.Started})
 		}
+	}
+	if found, ok := h.searching.status(); ok {
+		s.Search = &found
 	}
 	s.Recent = h.audit.Recent(recent, audit.Result)
 	slices.Reverse(s.Recent)

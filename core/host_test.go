@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "launch" {
 		os.Exit(sandbox.Launch(os.Args[2:]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "extract" {
+		os.Exit(extract(os.Args[2]))
+	}
 	os.Exit(m.Run())
 }
 

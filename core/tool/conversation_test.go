@@ -30,6 +30,7 @@ import (
 	"handrail/core/edit"
 	"handrail/core/grant"
 	"handrail/core/job"
+	"handrail/core/search"
 	"handrail/sandbox"
 )
 
@@ -134,6 +135,7 @@ var testKey = bytes.Repeat([]byte{7}, 32)
 
 // world is a scratch computer: a home folder with a workspace in it, a gate, a person, and clients.
 type world struct {
+	index    *search.Index // nil until the person chose a folder
 	t        *testing.T
 	gate     *Gate
 	dir      string
@@ -191,7 +193,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
 		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: &job.Engine{Grace: ages}, testOnlyAnswerBy: ages, testOnlySlow: ages, Undo: undo, Snapshots: snapshots,
 		Policy: command.OpenPolicy(state, w.home, testKey), Own: command.Own{Names: []string{"handrail", "handrail-ui"}}, Rules: approval.OpenRules(state, testKey),
-		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Search: w.find, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Session: func(s *client.Session) (Room, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -471,6 +473,8 @@ func (w *world) do(words []string) string {
 		err = os.WriteFile(command.PolicyFile(filepath.Join(w.dir, "state")), text, 0o600)
 	case "rm":
 		err = os.RemoveAll(w.path(words[1]))
+	case "search": // the person chooses folders for the search index, and they are read
+		err = w.search(words[1:])
 	case "put":
 		err = os.WriteFile(w.path(words[1]), []byte(strings.Join(words[2:], " ")+"\n"), 0o644)
 	case "mkdir":
@@ -490,6 +494,52 @@ func (w *world) do(words []string) string {
 		w.t.Fatal(err)
 	}
 	return ""
+}
+
+// search makes an index over folders and has them read.
+func (w *world) search(folders []string) error {
+	for i, f := range folders {
+		folders[i] = w.path(f)
+	}
+	read := make(chan struct{}, 1)
+	var index *search.Index
+	index, err := search.Open(search.Options{File: filepath.Join(w.t.TempDir(), "index.db"), Closed: func(p string) bool { return strings.HasPrefix(filepath.Base(p), "id_") },
+		Changed: func() {
+			select {
+			case read <- struct{}{}:
+			default:
+			}
+		}})
+	if err != nil {
+		return err
+	}
+	if err := index.SetFolders(folders); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		index.Run(ctx)
+	}()
+	w.t.Cleanup(func() {
+		stop()
+		<-ended
+		index.Close()
+	})
+	for s := index.Status(); s.Files == 0 || s.Busy; s = index.Status() {
+		<-read
+	}
+	w.index = index
+	return nil
+}
+
+func (w *world) find(ctx context.Context, q search.Query) ([]search.Hit, search.Status, error) {
+	if w.index == nil {
+		return nil, search.Status{}, nil
+	}
+	hits, err := w.index.Find(ctx, q)
+	return hits, w.index.Status(), err
 }
 
 // picture is everything that an undo puts back.

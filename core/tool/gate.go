@@ -28,6 +28,7 @@ import (
 	"handrail/core/grant"
 	"handrail/core/hint"
 	"handrail/core/job"
+	"handrail/core/search"
 	"handrail/sandbox"
 )
 
@@ -50,8 +51,10 @@ type Gate struct {
 	Snapshots *edit.Snapshots
 	// Session gives a session's policy without its grants, and its folders.
 	Session func(*client.Session) (Room, error)
-	Paused  func() bool
-	Log     *slog.Logger
+	// Search looks in the index of the folders that the person chose; a status without folders says that there are none.
+	Search func(context.Context, search.Query) ([]search.Hit, search.Status, error)
+	Paused func() bool
+	Log    *slog.Logger
 	// Policy is what the person has settled beforehand about commands of exec; nil refuses all of them. Own names our programs,
 	// which it doesn't start.
 	Policy *command.PolicyStore

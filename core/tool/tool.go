@@ -43,7 +43,7 @@ type Tool struct {
 
 // All lists every tool, in the order in which clients see them.
 func All() []Tool {
-	return []Tool{bashTool, bashLookTool, bashBGTool, execTool, processTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, applyPatchTool, requestAccessTool,
+	return []Tool{ragSearchTool, bashTool, bashLookTool, bashBGTool, execTool, processTool, pythonExecTool, gitTool, readFileTool, listFilesTool, editTool, writeFileTool, applyPatchTool, requestAccessTool,
 		requestLookTool}
 }
 

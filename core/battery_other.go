@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package core
+
+func onBattery() bool { return false }

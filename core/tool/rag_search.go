@@ -1,0 +1,145 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"handrail/core/client"
+	"handrail/core/credential"
+	"handrail/core/hint"
+	"handrail/core/search"
+	"handrail/sandbox"
+)
+
+// RagSearchInput is what rag_search takes.
+type RagSearchInput struct {
+	Query  string    `json:"query" jsonschema:"what to look for, in any language: words, or the person's whole question; \"in quotes\" stands together"`
+	Folder *string   `json:"folder,omitempty" jsonschema:"only files in this folder"`
+	Types  *[]string `json:"types,omitempty" jsonschema:"only files whose names end like this, such as pdf or md"`
+	After  *string   `json:"after,omitempty" jsonschema:"only files changed on this day or later, such as 2026-01-31"`
+	Before *string   `json:"before,omitempty" jsonschema:"only files changed before this day"`
+	Limit  *whole    `json:"limit,omitempty" jsonschema:"most files to give, 1 to 50; default 10"`
+}
+
+// RagSearchOutput is what was found.
+type RagSearchOutput struct {
+	Hits    []SearchHit `json:"hits"`
+	Folders []string    `json:"folders" jsonschema:"the folders that are searched, of those this client may read"`
+	Reading bool        `json:"reading,omitempty" jsonschema:"files are still being read, so something may be missing"`
+	LeftOut int         `json:"left_out,omitempty" jsonschema:"files left out since the passage holds what looks like a credential"`
+}
+
+// SearchHit is a file and its best passage.
+type SearchHit struct {
+	Path     string  `json:"path"`
+	Line     int     `json:"line,omitempty" jsonschema:"of the text's first line"`
+	Page     int     `json:"page,omitempty" jsonschema:"of a document"`
+	Text     string  `json:"text"`
+	Score    float64 `json:"score" jsonschema:"higher is better"`
+	Modified string  `json:"modified"`
+}
+
+var ragSearchTool = define[RagSearchInput, RagSearchOutput](Tool{
+	Name: "rag_search", Title: "Search the person's files", ReadOnly: true, Idempotent: true,
+	Levels: []client.Level{client.Look, client.Ask, client.Trusted},
+	Description: "Find files by what is in them: texts, source, PDF, Word, Excel, PowerPoint, EPUB, RTF. It gives the best passage of each. Use it first when the person asks about their files; " +
+		"use bash after it, if it found nothing or to count and list, since passages prove no completeness. It covers the folders that the person chose, as far as you may read them.",
+}, func(ctx context.Context, g *Gate, c *Call, in RagSearchInput) (plan, error) {
+	p := plan{text: in.Query}
+	q := search.Query{Text: in.Query, Limit: int(value(in.Limit, 10))}
+	if q.Limit < 1 || q.Limit > 50 {
+		return p, hint.New("bad_arguments", fmt.Sprintf("limit is %d", q.Limit)).Because("it must be 1 to 50")
+	}
+	for _, t := range value(in.Types, nil) {
+		q.Kinds = append(q.Kinds, strings.ToLower(strings.TrimLeft(t, "*.")))
+	}
+	for name, day := range map[string]struct {
+		text *string
+		to   *time.Time
+	}{"after": {in.After, &q.After}, "before": {in.Before, &q.Before}} {
+		if day.text == nil {
+			continue
+		}
+		var err error
+		if *day.to, err = time.ParseInLocation(time.DateOnly, *day.text, time.Local); err != nil {
+			return p, hint.New("bad_arguments", fmt.Sprintf("%s is %q", name, *day.text)).Because("it must be a day, such as 2026-01-31")
+		}
+	}
+	if in.Folder != nil {
+		at, err := g.locate(*in.Folder, g.Workspace, true)
+		p.done = at.close
+		if err != nil {
+			return p, err
+		}
+		p.effects = []effect{{kind: read, place: at}}
+		q.Folder = at.real
+	}
+	p.run = func(ctx context.Context) (answer, error) { return g.search(ctx, c, q) }
+	return p, nil
+})
+
+func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, error) {
+	r, err := g.room(c.Session) // with what was granted just now
+	if err != nil {
+		return answer{}, err
+	}
+	decide := r.Policy.CloseSensitive().Decider()
+	q.Readable = func(path string) bool {
+		_, sensitive := sandbox.Sensitive(path)
+		return !sensitive && decide(sandbox.Read, path).Allowed
+	}
+	hits, status, err := g.Search(ctx, q)
+	if errors.Is(err, search.ErrNoWords) {
+		return answer{}, hint.New("bad_arguments", "the query holds no word to look for").Then("write the words that the file would hold")
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	if len(status.Folders) == 0 {
+		return answer{}, hint.New("no_index", "no folder is searched yet").Because("the person has chosen none").
+			Then("tell them that they can choose one in a terminal, handrail search add FOLDER; meanwhile use list_files, read_file and bash")
+	}
+	out := RagSearchOutput{Hits: []SearchHit{}, Folders: []string{}, Reading: status.Busy || status.Waiting > 0}
+	for _, f := range status.Folders {
+		// A folder is named if something in it may be read: itself, or what was granted inside it.
+		if q.Readable(f.Path) || q.Readable(filepath.Join(f.Path, "x")) {
+			out.Folders = append(out.Folders, f.Path)
+		}
+	}
+	var b strings.Builder
+	for _, h := range hits {
+		if _, secret := credential.Find([]byte(h.Text)); secret {
+			out.LeftOut++
+			continue
+		}
+		out.Hits = append(out.Hits, SearchHit{h.Path, h.Line, h.Page, h.Text, h.Score, h.Modified.UTC().Format(time.RFC3339)})
+		b.WriteString(h.Path)
+		if h.Line > 0 {
+			fmt.Fprintf(&b, ":%d", h.Line)
+		}
+		if h.Page > 0 {
+			fmt.Fprintf(&b, " (page %d)", h.Page)
+		}
+		b.WriteString("\n")
+		if h.Text != "" {
+			b.WriteString("    " + strings.ReplaceAll(h.Text, "\n", "\n    ") + "\n")
+		}
+	}
+	if len(out.Hits) == 0 {
+		b.WriteString("[nothing was found]\n")
+	}
+	if out.LeftOut > 0 {
+		fmt.Fprintf(&b, "[left out: %d, since the passage holds what looks like a credential]\n", out.LeftOut)
+	}
+	if out.Reading {
+		b.WriteString("[files are still being read, so something may be missing]\n")
+	}
+	if len(out.Folders) == 0 {
+		b.WriteString("[you may read none of the folders that are searched: call request_access for the one you need]\n")
+	}
+	return answer{strings.TrimSuffix(b.String(), "\n"), out}, nil
+}
