@@ -90,7 +90,7 @@ func (s *searching) open() (*search.Index, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.New("Handrail is ending")
+		return nil, errors.New("opening the search index: it is being closed")
 	}
 	folders, err := SearchFolders(s.opts.State)
 	if err != nil {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +54,14 @@ var questions = []struct{ question, file string }{
 
 // TestRetrieval asks whole questions of a real corpus, Go's own source.
 func TestRetrieval(t *testing.T) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	corpus, err := filepath.EvalSymlinks(filepath.Join(strings.TrimSpace(string(root)), "src"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	x := open(t, Options{Closed: func(p string) bool {
 		rel, err := filepath.Rel(corpus, p)
 		top, _, _ := strings.Cut(rel, "/")

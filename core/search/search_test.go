@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -468,8 +467,5 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
-
-// corpus is the source of Go's standard library.
-var corpus = filepath.Join(runtime.GOROOT(), "src")
 
 var verbose = flag.Bool("ranks", false, "print where each file of TestRetrieval is found")
