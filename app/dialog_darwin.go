@@ -85,6 +85,7 @@ const (
 	panelHeight = 460
 	panelEdge   = 20
 	panelFooter = 62
+	panelRow    = 36 // what a second row of buttons takes
 )
 
 // ShowDialog is the process that [Dialog] starts: it shows the question that comes on in and gives the answer on out. It
@@ -122,6 +123,7 @@ type panel struct {
 	talk         *Conversation
 	window       appkit.Panel
 	allow        appkit.Button
+	always       appkit.Button // where a lasting rule is offered
 	authenticate appkit.Button
 	asking       bool // the system is checking who the person is
 	shown        bool
@@ -155,24 +157,34 @@ func (p *panel) build() {
 	text.SetVerticallyResizable(true)
 	text.SetAutoresizingMask(appkit.ViewWidthSizable)
 	write(text, q)
-	scroll := appkit.NewScrollViewWithFrame(rect(panelEdge+60, panelFooter, panelWidth-2*panelEdge-56, panelHeight-panelFooter-panelEdge))
+	footer := float64(panelFooter)
+	if q.Always != "" || q.Quiet != "" {
+		footer += panelRow
+	}
+	scroll := appkit.NewScrollViewWithFrame(rect(panelEdge+60, footer, panelWidth-2*panelEdge-56, panelHeight-footer-panelEdge))
 	scroll.SetHasVerticalScroller(true)
 	scroll.SetAutohidesScrollers(false)
 	scroll.SetDrawsBackground(false)
 	scroll.SetDocumentView(text)
 	content.AddSubview(scroll)
 
-	p.allow = p.button(q.Allow, panelWidth-panelEdge-110, 110, func(objc.Object) { p.clicked() })
-	refuse := p.button(q.Refuse, panelWidth-panelEdge-230, 114, func(objc.Object) { p.answer(Refused) })
+	p.allow = p.button(q.Allow, panelWidth-panelEdge-110, 16, 110, func(objc.Object) { p.clicked(Allowed) })
+	refuse := p.button(q.Refuse, panelWidth-panelEdge-230, 16, 114, func(objc.Object) { p.answer(Refused) })
+	switch {
+	case q.Always != "":
+		p.always = p.button(q.Always, panelEdge, 16+panelRow, 270, func(objc.Object) { p.clicked(Always) })
+	case q.Quiet != "":
+		p.button(q.Quiet, panelEdge, 16+panelRow, 270, func(objc.Object) { p.answer(Quiet) })
+	}
 	refuse.SetKeyEquivalent("\x1b") // Escape; nothing has Return
 	p.window.SetInitialFirstResponder(refuse)
 	if C.handrail_can_authenticate() {
-		p.authenticate = p.button(q.Authenticate, panelEdge, 270, func(objc.Object) { p.check() })
+		p.authenticate = p.button(q.Authenticate, panelEdge, 16, 270, func(objc.Object) { p.check() })
 	}
 
 	p.window.Center()
 	p.window.OrderFrontRegardless()
-	C.handrail_watch(p.window.Ptr(), p.allow.Ptr())
+	C.handrail_watch(p.window.Ptr(), p.allow.Ptr(), p.always.Ptr())
 	main := dispatch.MainQueue()
 	go func() {
 		for range time.Tick(100 * time.Millisecond) {
@@ -182,8 +194,8 @@ func (p *panel) build() {
 	time.AfterFunc(approval.VisibleFor, func() { p.answer(TimedOut) })
 }
 
-func (p *panel) button(title string, x, width float64, clicked action.Handler) appkit.Button {
-	b := appkit.NewButtonWithFrame(rect(x, 16, width, 32))
+func (p *panel) button(title string, x, y, width float64, clicked action.Handler) appkit.Button {
+	b := appkit.NewButtonWithFrame(rect(x, y, width, 32))
 	b.SetBezelStyle(appkit.BezelStyleRounded)
 	b.SetTitle(title)
 	b.SetKeyEquivalent("")
@@ -240,23 +252,30 @@ func (p *panel) tick() {
 		}
 	}
 	ready := still >= StandStill && !p.asking
-	p.allow.SetEnabled(ready)
-	if p.authenticate.Ptr() != nil {
-		p.authenticate.SetEnabled(ready)
+	for _, b := range []appkit.Button{p.allow, p.always, p.authenticate} {
+		if b.Ptr() != nil {
+			b.SetEnabled(ready)
+		}
 	}
 }
 
 func seconds(s C.double) time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
 
-// clicked is Allow's action, which the system also sends for a key or through accessibility.
-func (p *panel) clicked() {
+// clicked is the action of Allow, or of Always Allow, which the system also sends for a key or through accessibility.
+func (p *panel) clicked(a Answer) {
 	down, up := C.handrail_down(), C.handrail_up()
 	origin := func(c C.struct_handrail_click) Origin {
 		return QuartzOrigin(bool(c.has_event), int64(c.source_pid), int64(c.source_state))
 	}
+	on := func(c C.struct_handrail_click) bool {
+		if a == Always {
+			return bool(c.on_always)
+		}
+		return bool(c.on_allow)
+	}
 	facts := EventFacts{
 		LeftUp:      bool(up.has_event),
-		DownOnAllow: bool(down.on_allow), UpOnAllow: bool(up.on_allow),
+		DownOnAllow: on(down), UpOnAllow: on(up),
 		StillAtDown: seconds(down.still), StillAtUp: seconds(up.still),
 		Origin: Posted,
 	}
@@ -264,7 +283,7 @@ func (p *panel) clicked() {
 		facts.Origin = Device
 	}
 	if Genuine(facts) {
-		p.answer(Allowed)
+		p.answer(a)
 	}
 }
 

@@ -4,10 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// One left-button event: whether there was one on Allow, how long the window had stood still then, and three fields of
+// One left-button event: whether there was one on Allow or on Always Allow, how long the window had stood still then, and three fields of
 // its CGEvent.
 struct handrail_click {
 	bool on_allow;
+	bool on_always;
 	double still;
 	bool has_event;
 	int64_t source_pid;
@@ -17,7 +18,7 @@ struct handrail_click {
 // How a paragraph of the question looks.
 enum handrail_style { handrail_title, handrail_title_bold, handrail_label, handrail_prose, handrail_exact, handrail_heading };
 
-void handrail_watch(void *window, void *allow);
+void handrail_watch(void *window, void *allow, void *always);
 double handrail_still(void);
 struct handrail_click handrail_down(void);
 struct handrail_click handrail_up(void);

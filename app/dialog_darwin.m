@@ -19,6 +19,7 @@
 
 static NSWindow *watched;
 static NSView *allowed;
+static NSView *always_allowed; // nil where no lasting rule is offered
 static double changed = -1; // system uptime of the last change, negative while the window can't be seen
 static struct handrail_click pressed;
 
@@ -26,10 +27,14 @@ static double now(void) { return NSProcessInfo.processInfo.systemUptime; }
 
 static double still_at(double when) { return changed < 0 || when < changed ? 0 : when - changed; }
 
+static bool is_on(NSEvent *event, NSView *view) {
+	return view != nil && event.window == watched && NSPointInRect([view convertPoint:event.locationInWindow fromView:nil], view.bounds);
+}
+
 static struct handrail_click facts(NSEvent *event) {
 	struct handrail_click click = {0};
-	NSPoint at = [allowed convertPoint:event.locationInWindow fromView:nil];
-	click.on_allow = event.window == watched && NSPointInRect(at, allowed.bounds);
+	click.on_allow = is_on(event, allowed);
+	click.on_always = is_on(event, always_allowed);
 	click.still = still_at(event.timestamp);
 	CGEventRef cg = event.CGEvent;
 	if (cg != NULL) {
@@ -40,11 +45,12 @@ static struct handrail_click facts(NSEvent *event) {
 	return click;
 }
 
-// handrail_watch begins to note when the window changes, and each press of the left button.
-void handrail_watch(void *window, void *allow) {
+// handrail_watch begins to note when the window changes, and each press of the left button. always may be NULL.
+void handrail_watch(void *window, void *allow, void *always) {
 	GUARDED({
 		watched = (__bridge NSWindow *)window;
 		allowed = (__bridge NSView *)allow;
+		always_allowed = (__bridge NSView *)always;
 		void (^note)(NSNotification *) = ^(NSNotification *n) {
 			changed = (watched.occlusionState & NSWindowOcclusionStateVisible) ? now() : -1;
 		};

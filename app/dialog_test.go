@@ -21,6 +21,9 @@ import (
 // The test binary plays a dialog when this variable says which one.
 const fakeDialog = "HANDRAIL_TEST_DIALOG"
 
+// fakeSaid names a file with what an earlier fake said.
+const fakeSaid = fakeDialog + "_SAID"
+
 func TestMain(m *testing.M) {
 	if os.Args[0] == "handrail-ui" { // a copy of it, started as the dialog
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -67,7 +70,21 @@ var fakes = []struct {
 	want   approval.Verdict
 	detail string
 }{
-	{"allows", func() { converse().Answer(Allowed) }, approval.Allowed, ""},
+	{"allows", func() {
+		c := converse()
+		if said := os.Getenv(fakeSaid); said != "" {
+			os.WriteFile(said, []byte(fmt.Sprintf(`{"nonce":%q,"decision":"allow"}`+"\n", c.Request.Nonce)), 0o600)
+		}
+		c.Answer(Allowed)
+	}, approval.Allowed, ""},
+	{"replays", func() { // what a dialog said to an earlier question
+		said, err := os.ReadFile(os.Getenv(fakeSaid))
+		if err != nil {
+			said = []byte(fmt.Sprintf(`{"nonce":%q,"decision":"allow"}`+"\n", newNonce()))
+		}
+		converse()
+		print(string(said))
+	}, approval.NoAnswer, "isn't one to this"},
 	{"refuses", func() { converse().Answer(Refused) }, approval.Refused, "said no"},
 	{"times out itself", func() { converse().Answer(TimedOut) }, approval.NoAnswer, "nobody answered"},
 	{"ends at once", func() {}, approval.CouldNotShow, "ended"},

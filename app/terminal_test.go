@@ -35,6 +35,20 @@ func askOnTerminal(language string) {
 		ctx = timeout
 	}
 	r := request(approval.EditFolder, nil)
+	if kind := os.Getenv(fakeTerminal + "_KIND"); kind != "" {
+		r = oneOfEach()[approval.Kind(kind)]
+	}
+	if os.Getenv(fakeTerminal+"_HOW") == "twice" {
+		first := r
+		first.Session = "another"
+		if first.Policy != nil {
+			first.Session = ""
+		}
+		if terminal.Ask(ctx, first).Verdict != approval.Allowed {
+			os.Exit(96)
+		}
+		terminal.visibleFor = 200 * time.Millisecond
+	}
 	got := terminal.Ask(ctx, r)
 	fmt.Fprintf(os.NewFile(3, "verdict"), "%v %v (%s)", got.Verdict, got.Covers(r) == nil, got.Detail)
 }

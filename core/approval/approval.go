@@ -46,6 +46,9 @@ const (
 // Once says that an answer allows one call; that of another kind holds for the session.
 func (k Kind) Once() bool { return k == Protected || k == GitPush || k == Clipboard || k == Exec }
 
+// ByPhrase says that the weakest surface, a phrase in the chat, may answer.
+func (k Kind) ByPhrase() bool { return k == EditFolder || k == EditCopies }
+
 // Request is a question. Every field is shown, or is part of what is shown, so every field is bound by the answer.
 type Request struct {
 	Kind    Kind            `json:"kind"`

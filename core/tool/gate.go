@@ -546,7 +546,7 @@ func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string,
 		}
 	}
 	if g.NonceSurface {
-		if r.Kind != approval.EditFolder && r.Kind != approval.EditCopies {
+		if !r.Kind.ByPhrase() {
 			h := hint.New("cannot_ask", "the person can't be asked").Because("there is no screen here, and this needs one").
 				Then("ask them in the chat to do this themselves, or to put what you need into the workspace")
 			if r.Kind == approval.Delete {
