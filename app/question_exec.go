@@ -25,8 +25,13 @@ func (w Words) commandFacts(c *approval.Command) (list []Fact) {
 	}
 	lines("label_deletes", c.Deletes)
 	lines("label_environment", c.Env)
-	lines("label_why", c.Why)
-	lines("label_open", c.Open)
+	says := func(label string, texts []string) {
+		if len(texts) > 0 {
+			list = append(list, Fact{Label: w.say(label, nil), Value: w.reasons(texts), Exact: true})
+		}
+	}
+	says("label_why", c.Why)
+	says("label_open", c.Open)
 	return list
 }
 

@@ -14,7 +14,7 @@ func (w Words) policyQuestion(r approval.Request) Question {
 		Window: w.say("window_title", nil),
 		Title:  w.spans("title_widen_policy", nil),
 		Facts: []Fact{
-			{Label: w.say("label_wider", nil), Value: bullets(p.Wider), Exact: true},
+			{Label: w.say("label_wider", nil), Value: w.reasons(p.Wider), Exact: true},
 			{Label: w.say("label_file", nil), Value: Escape(p.File), Exact: true},
 			{Label: w.say("label_covers", nil), Value: w.say("covers_widen_policy", nil)},
 			{Label: w.say("label_until", nil), Value: w.say("until_policy", nil)},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -249,6 +250,11 @@ func TestQuestion(t *testing.T) {
 						t.Errorf("%q isn't in the text", fact)
 					}
 				}
+				for _, says := range said(c.request) {
+					if in := NewWords(language).reason(says); !strings.Contains(text, in) || language == "en" && in != Escape(says) {
+						t.Errorf("%q isn't in the text", in)
+					}
+				}
 				for i, r := range text {
 					if r != '\n' && deceives(r) && r != '…' {
 						t.Errorf("U+%04X at %d", r, i)
@@ -319,6 +325,17 @@ func show(q Question) string {
 	return fmt.Sprintf("%s\n%s\n%s[%s] [%s] [%s]\n%s\n", b.String(), rest, always, q.Refuse, q.Allow, q.Authenticate, q.AuthenticateReason)
 }
 
+// said is what the core says about a request in words of its own.
+func said(r approval.Request) (list []string) {
+	if c := r.Command; c != nil {
+		list = append(slices.Clone(c.Why), c.Open...)
+	}
+	if r.Policy != nil {
+		list = append(list, r.Policy.Wider...)
+	}
+	return list
+}
+
 // bound is what the answer binds, as it must stand in the text.
 func bound(r approval.Request) []string {
 	list := []string{Escape(r.Who.ID), Escape(r.Session), Escape(r.Tool), Escape(r.Folder), Escape(r.Path), Escape(r.Home),
@@ -349,7 +366,7 @@ func bound(r approval.Request) []string {
 			list = append(list, escapeDiff(strings.TrimSuffix(line, "\n")))
 		}
 		list = append(list, Escape(c.Shell))
-		for _, l := range [][]string{c.Env, c.Open, c.Deletes, c.Why} {
+		for _, l := range [][]string{c.Env, c.Deletes} {
 			for _, text := range l {
 				list = append(list, Escape(text))
 			}
@@ -365,9 +382,6 @@ func bound(r approval.Request) []string {
 	}
 	if p := r.Policy; p != nil {
 		list = append(list, Escape(p.File), p.SHA256)
-		for _, line := range p.Wider {
-			list = append(list, Escape(line))
-		}
 	}
 	if r.Commits > 0 {
 		list = append(list, groups(int64(r.Commits)))

@@ -19,8 +19,11 @@ type Binding struct {
 // Bind lists the files that an approval of the plan must bind. open says what runs besides that can't be bound; such a
 // script can only be approved as exact text, once.
 func Bind(p Plan) (bound []Binding, open []string) {
-	if d := p.Doubts & (Syntax | ControlByte | TooLong | TooDeep | UnknownShell); d != 0 || len(p.Segments) == 0 {
+	if d := p.Doubts & (Syntax | ControlByte | TooLong | TooDeep | UnknownShell); d != 0 {
 		return nil, []string{"it can't be read: " + d.String()}
+	}
+	if len(p.Segments) == 0 {
+		return nil, []string{"there is no command that can be told"}
 	}
 	b := binder{plan: &p, said: make(map[string]bool)}
 	b.segments(p.Segments)
