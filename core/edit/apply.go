@@ -53,6 +53,8 @@ type Result struct {
 	// Diff is a unified diff of at most MaxDiff bytes, valid UTF-8. DiffCut says that it doesn't hold everything.
 	Diff    string
 	DiffCut bool
+	// Whole is the diff that leaves nothing out, where Options.Whole asked for it.
+	Whole string
 	// Encoding and LineEnds describe the new text, as Read does.
 	Encoding Encoding
 	LineEnds LineEnds

@@ -36,8 +36,8 @@ import (
 type Options struct {
 	// BaseHash is the SHA-256, in hex, of the content that the caller read. If the file has another, nothing is done.
 	BaseHash string
-	// DryRun does everything but write.
-	DryRun bool
+	// DryRun does everything but write. With Whole, Result.Whole then holds all that would change.
+	DryRun, Whole bool
 	// Overwrite lets Write replace a file that exists.
 	Overwrite bool
 	// AllowPlaceholder lets new text have lines that look as if text was left out ("... existing code ...").
@@ -214,6 +214,11 @@ func (t *target) put(r Result, like model) (Result, error) {
 		return Result{}, err
 	}
 	if t.options.DryRun {
+		if t.options.Whole {
+			before, _, _, _ := decode(t.content)
+			after, _, _, _ := decode(r.Text)
+			r.Whole = wholeDiff(before, after, replaced(before, after))
+		}
 		return t.complete(r), nil
 	}
 	defer p.abandon()

@@ -112,6 +112,22 @@ func (g *Gate) change(at *place, phrase string, o edit.Options, do func(outside 
 	dry := o
 	dry.DryRun, dry.Undo = true, nil
 	e := effect{kind: write, place: at, phrase: phrase, try: func() error { _, err := do(!joined, dry); return err }}
+	e.show = func() (string, error) {
+		dry.Whole = true
+		r, err := do(!joined, dry)
+		if err != nil {
+			return "", err
+		}
+		// What is written must be what was shown: the file may not have changed, or come, since.
+		if o.BaseHash = r.OldHash; r.Created {
+			o.Overwrite = false
+		}
+		how := "M "
+		if r.Created {
+			how = "A "
+		}
+		return fitting(how + g.near(at.real) + "\n" + strings.TrimSuffix(r.Whole, "\n"))
+	}
 	if !joined {
 		e.kind = copies
 	}

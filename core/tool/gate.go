@@ -227,6 +227,8 @@ type effect struct {
 	// removes says that a write takes the name away. diff is what is written, where the question shows it.
 	removes bool
 	diff    string
+	// show gives diff where try is set and the question must show what is written. It may be nil.
+	show func() (string, error)
 	// way is what reach and push are about; place then says for which repository.
 	way way
 	// deletes is what remove is about; place is then the granted folder.
@@ -532,18 +534,22 @@ func denied(e effect, cl class, rule string, level client.Level) error {
 
 // ask puts the question that goes with an effect, and turns an answer that allows into a grant.
 func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string, err error) {
+	if e.try != nil {
+		reads, _, err := g.classify(c.Session, effect{kind: read, place: e.place})
+		switch {
+		case err != nil:
+		case cl == protected && e.show != nil && (reads == readHere || e.place.info == nil):
+			e.diff, err = e.show()
+		case reads == readHere:
+			err = e.try()
+		}
+		if err != nil {
+			return "", err
+		}
+	}
 	r, right, err := g.question(c, e, cl)
 	if err != nil {
 		return "", err
-	}
-	if e.try != nil {
-		if cl, _, err := g.classify(c.Session, effect{kind: read, place: e.place}); err != nil {
-			return "", err
-		} else if cl == readHere {
-			if err := e.try(); err != nil {
-				return "", err
-			}
-		}
 	}
 	if g.NonceSurface {
 		if !r.Kind.ByPhrase() {

@@ -57,11 +57,19 @@ func (g *Gate) together(ctx context.Context, c *Call, p plan) (by []string, err 
 
 // shown is the diff for a question. A change that can't be shown whole can't be asked for.
 func (g *Gate) shown(p plan) (text string, files int, err error) {
-	if text, files, err = p.diff(); err == nil && len(text) > approval.MaxDiff {
-		err = hint.New("too_large", "the change is too large to be asked for").Because("the person must be able to read all of it").
-			Then("send it in parts, or call request_access for each folder first")
+	if text, files, err = p.diff(); err == nil {
+		text, err = fitting(text)
 	}
 	return text, files, err
+}
+
+// fitting gives a diff that a question can show whole.
+func fitting(text string) (string, error) {
+	if len(text) > approval.MaxDiff {
+		return "", hint.New("too_large", "the change is too large to be asked for").Because("the person must be able to read all of it").
+			Then("send it in parts, or call request_access for each folder first")
+	}
+	return text, nil
 }
 
 // askTogether asks for all folders that effects need, and grants them.
