@@ -208,6 +208,8 @@ func rect(x, y, width, height float64) foundation.Rect {
 	return foundation.Rect{Origin: foundation.Point{X: x, Y: y}, Size: foundation.Size{Width: width, Height: height}}
 }
 
+var markStyles = map[MarkAs]C.int{MarkProgram: C.handrail_program, MarkRedirect: C.handrail_redirect, MarkDelete: C.handrail_delete}
+
 // write puts the question into a text view.
 func write(view appkit.TextView, q Question) {
 	add := func(s string, style C.int) {
@@ -226,10 +228,19 @@ func write(view appkit.TextView, q Question) {
 	facts := func(list []Fact) {
 		for _, f := range list {
 			add(f.Label, C.handrail_label)
-			if f.Exact {
-				add(f.Value, C.handrail_exact)
-			} else {
+			if !f.Exact {
 				add(f.Value, C.handrail_prose)
+				continue
+			}
+			for _, parts := range f.Parts() {
+				for _, p := range parts {
+					style, marked := markStyles[p.As]
+					if !marked {
+						style = C.handrail_part
+					}
+					add(p.Text, style)
+				}
+				add("", C.handrail_exact)
 			}
 		}
 	}

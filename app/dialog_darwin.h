@@ -16,7 +16,8 @@ struct handrail_click {
 };
 
 // How a paragraph of the question looks.
-enum handrail_style { handrail_title, handrail_title_bold, handrail_label, handrail_prose, handrail_exact, handrail_heading };
+enum handrail_style { handrail_title, handrail_title_bold, handrail_label, handrail_prose, handrail_exact, handrail_heading,
+	handrail_part, handrail_program, handrail_redirect, handrail_delete }; // parts of an exact paragraph, which handrail_exact ends
 
 void handrail_watch(void *window, void *allow, void *always);
 double handrail_still(void);

@@ -90,7 +90,7 @@ struct handrail_click handrail_up(void) {
 	return click;
 }
 
-// handrail_write appends a text to the question; all but the titles are paragraphs.
+// handrail_write appends a text to the question; all but the titles and parts are paragraphs.
 void handrail_write(void *text_view, const char *utf8, int style) {
 	GUARDED({
 		NSString *text = @(utf8) ?: @"";
@@ -102,6 +102,11 @@ void handrail_write(void *text_view, const char *utf8, int style) {
 		case handrail_title_bold: font = [NSFont boldSystemFontOfSize:16]; break;
 		case handrail_heading: font = [NSFont boldSystemFontOfSize:13]; paragraph.paragraphSpacingBefore = 14; break;
 		case handrail_label: font = [NSFont systemFontOfSize:11]; color = NSColor.secondaryLabelColor; paragraph.paragraphSpacingBefore = 8; break;
+		case handrail_part: case handrail_program: case handrail_redirect: case handrail_delete:
+			if (style == handrail_program) color = NSColor.systemBlueColor;
+			if (style == handrail_redirect) color = NSColor.systemPurpleColor;
+			if (style == handrail_delete) color = NSColor.systemRedColor;
+			// fall through
 		case handrail_exact:
 			font = [NSFont monospacedSystemFontOfSize:12 weight:NSFontWeightRegular];
 			paragraph.lineBreakMode = NSLineBreakByCharWrapping;
@@ -110,7 +115,7 @@ void handrail_write(void *text_view, const char *utf8, int style) {
 		NSDictionary *look = @{ NSFontAttributeName: font, NSForegroundColorAttributeName: color, NSParagraphStyleAttributeName: paragraph };
 		NSTextStorage *storage = ((__bridge NSTextView *)text_view).textStorage;
 		[storage appendAttributedString:[[NSAttributedString alloc] initWithString:text attributes:look]];
-		if (style != handrail_title && style != handrail_title_bold) {
+		if (style != handrail_title && style != handrail_title_bold && style < handrail_part) {
 			[storage appendAttributedString:[[NSAttributedString alloc] initWithString:@"\n" attributes:look]];
 		}
 	})

@@ -9,6 +9,10 @@ var (
 	Ink     = color.NRGBA{0x16, 0x1B, 0x1D, 0xFF} // text
 	PaleInk = color.NRGBA{0x53, 0x5C, 0x60, 0xFF} // labels
 
+	ProgramInk  = color.NRGBA{0x0A, 0x50, 0x8A, 0xFF} // parts of a command, on a sheet
+	RedirectInk = color.NRGBA{0x73, 0x3A, 0x96, 0xFF}
+	DeleteInk   = color.NRGBA{0xAE, 0x1C, 0x1C, 0xFF}
+
 	RefuseFill  = color.NRGBA{0x0E, 0x4C, 0x5C, 0xFF}
 	RefuseInk   = color.NRGBA{0xFF, 0xFF, 0xFF, 0xFF}
 	AllowFill   = color.NRGBA{0xD5, 0xE6, 0xEA, 0xFF}
@@ -21,3 +25,16 @@ var (
 	UnreadyFill = color.NRGBA{0xEA, 0xE8, 0xE8, 0xFF} // Always, before a click counts
 	WaitingInk  = color.NRGBA{0x5E, 0x5E, 0x5E, 0xFF}
 )
+
+// MarkInk is the colour of a part of a command.
+func MarkInk(as MarkAs) color.NRGBA {
+	switch as {
+	case MarkProgram:
+		return ProgramInk
+	case MarkRedirect:
+		return RedirectInk
+	case MarkDelete:
+		return DeleteInk
+	}
+	return Ink
+}

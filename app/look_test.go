@@ -34,7 +34,7 @@ func TestContrast(t *testing.T) {
 		name        string
 		ink, ground color.NRGBA
 	}{
-		{"text", Ink, Paper}, {"label", PaleInk, Paper}, {"path", Ink, Sheet}, {"refuse", RefuseInk, RefuseFill},
+		{"text", Ink, Paper}, {"label", PaleInk, Paper}, {"path", Ink, Sheet}, {"program", ProgramInk, Sheet}, {"redirect", RedirectInk, Sheet}, {"delete", DeleteInk, Sheet}, {"refuse", RefuseInk, RefuseFill},
 		{"allow", AllowInk, AllowFill}, {"waiting", WaitingInk, WaitingFill},
 		{"always", AlwaysInk, AlwaysFill}, {"always, waiting", WaitingInk, UnreadyFill}, {"quiet", QuietInk, QuietFill},
 	} {

@@ -53,6 +53,8 @@ type Fact struct {
 	Exact bool   `json:"exact,omitempty"`
 	// Offer says that it is about the button Always.
 	Offer bool `json:"offer,omitempty"`
+	// Marks are the parts of a command, in order.
+	Marks []Mark `json:"marks,omitempty"`
 }
 
 // maxName is how many characters of a client's name stand in a sentence. The whole name is among the facts.

@@ -20,6 +20,7 @@ func (w Words) commandFacts(c *approval.Command) (list []Fact) {
 		list = append(list, Fact{Label: w.say(label, nil), Value: escapeDiff(strings.TrimSuffix(s, "\n")), Exact: true})
 	}
 	text("label_runs", c.Runs)
+	list[0].Marks = marks(list[0].Value, c)
 	if c.Text != c.Runs {
 		text("label_given", c.Text)
 	}

@@ -309,11 +309,15 @@ func (d *dialogWindow) question(q app.Question) fyne.CanvasObject {
 		sheet.CornerRadius = 4
 		list = append(list, sheet)
 		var lines [][]span
-		for line := range strings.SplitSeq(f.Value, "\n") {
-			if line == "" {
-				line = " " // else it takes no height
+		for _, parts := range f.Parts() {
+			var line []span
+			for _, p := range parts {
+				line = append(line, text(p.Text, d.faces.mono, 14, app.MarkInk(p.As), true)...)
 			}
-			lines = append(lines, wrap(text(line, d.faces.mono, 14, app.Ink, true), column-16)...)
+			if line == nil {
+				line = text(" ", d.faces.mono, 14, app.Ink, true) // else it takes no height
+			}
+			lines = append(lines, wrap(line, column-16)...)
 		}
 		top, bottom := add(margin+8, 4, lines)
 		sheet.Move(fyne.NewPos(margin, top-3))
