@@ -30,7 +30,7 @@ func (c *connectCommand) Run() error {
 			return err
 		}
 		fmt.Printf("%s can no longer connect over HTTP.\n", c.Name)
-		return nil
+		return forgetRules(&p, c.Name)
 	}
 	if !c.HTTP {
 		if c.Level != "ask" {

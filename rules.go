@@ -40,6 +40,18 @@ func rulesOf(p *places) (*approval.Rules, error) {
 	return approval.OpenRules(p.State, key), err
 }
 
+// forgetRules takes back the lasting rules of a client that is known by a token: a new token of that name starts without any.
+func forgetRules(p *places, name string) error {
+	rules, err := rulesOf(p)
+	if err == nil {
+		err = rules.Forget("http:" + name)
+	}
+	if errors.Is(err, approval.ErrNoKey) {
+		return nil // then there are none
+	}
+	return err
+}
+
 // Run lists the rules with all that each is bound to.
 func (c *rulesListCommand) Run() error {
 	rules, err := rulesOf(&c.places)

@@ -151,6 +151,16 @@ func (s *Rules) Remove(id string) error {
 	})
 }
 
+// Forget takes back all rules of a client, by its ID: a token of the same name may be another's next time.
+func (s *Rules) Forget(client string) error {
+	if list, err := s.List(); err != nil || !slices.ContainsFunc(list, func(k KeptRule) bool { return k.Request.Who.ID == client }) {
+		return err
+	}
+	return s.change(func(list []KeptRule) ([]KeptRule, error) {
+		return slices.DeleteFunc(list, func(k KeptRule) bool { return k.Request.Who.ID == client }), nil
+	})
+}
+
 // RemoveAll takes all rules back, also those of a file that isn't ours.
 func (s *Rules) RemoveAll() error {
 	err := os.Remove(s.file)

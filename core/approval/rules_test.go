@@ -188,6 +188,30 @@ func TestRulesFailClosed(t *testing.T) {
 	})
 }
 
+// A client that has gone leaves no rule behind, and takes no other's along.
+func TestRulesForget(t *testing.T) {
+	s := OpenRules(t.TempDir(), rulesKey)
+	mine, other := ruled(), ruled()
+	other.Who.ID = "http:other"
+	for _, r := range []Request{mine, other} {
+		if _, err := s.Keep(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := s.Forget(mine.Who.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	_, left := s.Covers(mine)
+	if _, kept := s.Covers(other); left || !kept {
+		t.Errorf("the client's own rule is left: %v; another's is kept: %v", left, kept)
+	}
+	if err := OpenRules(t.TempDir(), nil).Forget("http:x"); !errors.Is(err, ErrNoKey) {
+		t.Errorf("without a key: %v", err)
+	}
+}
+
 // The file is the user's alone; rules made and taken back by two processes at a time don't undo one another.
 func TestRulesTogether(t *testing.T) {
 	dir := t.TempDir()
