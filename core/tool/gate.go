@@ -534,22 +534,22 @@ func denied(e effect, cl class, rule string, level client.Level) error {
 
 // ask puts the question that goes with an effect, and turns an answer that allows into a grant.
 func (g *Gate) ask(ctx context.Context, c *Call, e effect, cl class) (by string, err error) {
+	r, right, err := g.question(c, e, cl)
+	if err != nil {
+		return "", err
+	}
 	if e.try != nil {
 		reads, _, err := g.classify(c.Session, effect{kind: read, place: e.place})
 		switch {
 		case err != nil:
 		case cl == protected && e.show != nil && (reads == readHere || e.place.info == nil):
-			e.diff, err = e.show()
+			r.Diff, err = e.show()
 		case reads == readHere:
 			err = e.try()
 		}
 		if err != nil {
 			return "", err
 		}
-	}
-	r, right, err := g.question(c, e, cl)
-	if err != nil {
-		return "", err
 	}
 	if g.NonceSurface {
 		if !r.Kind.ByPhrase() {
