@@ -10,7 +10,7 @@ import (
 )
 
 type searchCommand struct {
-	List   searchListCommand   `cmd:"" default:"1" help:"List the folders."`
+	List   searchListCommand   `cmd:"" default:"withargs" help:"List the folders."`
 	Add    searchAddCommand    `cmd:"" help:"Add folders."`
 	Remove searchRemoveCommand `cmd:"" help:"Take folders out."`
 }

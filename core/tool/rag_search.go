@@ -29,6 +29,7 @@ type RagSearchInput struct {
 type RagSearchOutput struct {
 	Hits    []SearchHit `json:"hits"`
 	Folders []string    `json:"folders" jsonschema:"the folders that are searched, of those this client may read"`
+	Closed  []string    `json:"closed,omitempty" jsonschema:"the others: request_access with level look opens one"`
 	Reading bool        `json:"reading,omitempty" jsonschema:"files are still being read, so something may be missing"`
 	LeftOut int         `json:"left_out,omitempty" jsonschema:"files left out since the passage holds what looks like a credential"`
 }
@@ -108,6 +109,8 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 		// A folder is named if something in it may be read: itself, or what was granted inside it.
 		if q.Readable(f.Path) || q.Readable(filepath.Join(f.Path, "x")) {
 			out.Folders = append(out.Folders, f.Path)
+		} else {
+			out.Closed = append(out.Closed, f.Path)
 		}
 	}
 	var b strings.Builder
@@ -138,8 +141,8 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 	if out.Reading {
 		b.WriteString("[files are still being read, so something may be missing]\n")
 	}
-	if len(out.Folders) == 0 {
-		b.WriteString("[you may read none of the folders that are searched: call request_access for the one you need]\n")
+	if len(out.Closed) > 0 {
+		fmt.Fprintf(&b, "[not looked at, since you may not read it: %s; request_access with level look asks for it]\n", strings.Join(out.Closed, ", "))
 	}
 	return answer{strings.TrimSuffix(b.String(), "\n"), out}, nil
 }
