@@ -270,7 +270,7 @@ func (h *Host) canary() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	why := ""
-	r, err := newRoom(h.opts, "canary")
+	r, err := newRoom(h.opts, "canary", "")
 	if err == nil {
 		defer r.remove()
 		err = sandbox.Check(ctx, r.policy)
@@ -291,7 +291,7 @@ func (h *Host) TryTools(ctx context.Context) {
 	<-h.checked
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	r, err := newRoom(h.opts, "canary")
+	r, err := newRoom(h.opts, "canary", "")
 	if err != nil {
 		h.log.Error("the tools can't be tried", "error", err)
 		return

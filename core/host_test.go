@@ -344,13 +344,21 @@ func TestParallelEdits(t *testing.T) {
 func TestStartRemovesOnlyRooms(t *testing.T) {
 	o := options(t)
 	theirs := []string{"note.txt", "photos/a.txt", "CANARY/a", "ABCDEFGHIJKLMNOPQRSTUVWXY/a", "ABCDEFGHIJKLMNOPQRSTUVWXYZ.txt"}
-	left := []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ/tmp/a", "canary/work/a"}
+	old := "caches-0123456789abcdef0123456789abcdef"
+	left := []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ/tmp/a", "canary/work/a", old + "/npm/a"}
+	theirs = append(theirs, "caches-1123456789abcdef0123456789abcdef/npm/a", "caches-photos/a")
 	for _, name := range append(theirs, left...) {
 		path := filepath.Join(o.Work, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := time.Now().Add(-cachesKept - time.Hour)
+	for _, name := range []string{old, "caches-photos"} {
+		if err := os.Chtimes(filepath.Join(o.Work, name), before, before); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -365,6 +373,44 @@ func TestStartRemovesOnlyRooms(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(o.Work, name)); err == nil {
 			t.Errorf("%s is still there", name)
 		}
+	}
+}
+
+// What package managers download stays with the client, and is no other client's.
+func TestCaches(t *testing.T) {
+	h := newHost(t, options(t))
+	caches := func(id string) string {
+		s := h.sessions.Connect(client.Identity{ID: id}, client.Ask)
+		defer h.sessions.End(s.ID)
+		r, err := h.room(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := r.Policy.Machine()
+		if d := r.Policy.Decide(sandbox.Write, filepath.Join(m.Caches, "npm/x")); !d.Allowed {
+			t.Errorf("%s may not write its caches: %v", id, d)
+		}
+		entries, err := os.ReadDir(h.opts.Work)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			dir := filepath.Join(h.opts.Work, e.Name())
+			if dir != m.Caches && e.Name() != s.ID && r.Policy.Decide(sandbox.Read, filepath.Join(dir, "x")).Allowed {
+				t.Errorf("%s may read %s", id, dir)
+			}
+		}
+		return m.Caches
+	}
+	first, other := caches("http:one"), caches("http:../one")
+	if err := os.WriteFile(filepath.Join(first, "kept"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := caches("http:one"); again != first || other == first {
+		t.Errorf("caches %s, then %s; another client's %s", first, again, other)
+	}
+	if _, err := os.Stat(filepath.Join(first, "kept")); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -398,7 +444,7 @@ func TestLinkedSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := newRoom(o, "room")
+	r, err := newRoom(o, "room", "")
 	if err != nil {
 		t.Fatal(err)
 	}

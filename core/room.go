@@ -2,10 +2,15 @@ package core
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 
 	"handrail/core/client"
 	"handrail/core/grant"
@@ -13,8 +18,8 @@ import (
 	"handrail/sandbox"
 )
 
-// room is the part of the disk that is a session's own: a folder for its temporary files, one for output, one for what
-// package managers download. It goes when the session ends.
+// room is the part of the disk that is a session's own: a folder for its temporary files and one for output. It goes
+// when the session ends. What package managers download is in a folder of the client's.
 type room struct {
 	dir, temp, work string
 	policy          sandbox.Policy
@@ -31,7 +36,11 @@ func (h *Host) room(s *client.Session) (tool.Room, error) {
 			return tool.Room{}, errNoSession
 		}
 		var err error
-		if r, err = newRoom(h.opts, s.ID, h.kept.Elsewhere()...); err != nil {
+		caches, err := clientCaches(h.opts.Work, s.Client.ID)
+		if err != nil {
+			return tool.Room{}, err
+		}
+		if r, err = newRoom(h.opts, s.ID, caches, h.kept.Elsewhere()...); err != nil {
 			return tool.Room{}, err
 		}
 		if s.Level == client.Look {
@@ -42,12 +51,44 @@ func (h *Host) room(s *client.Session) (tool.Room, error) {
 	return tool.Room{Policy: r.policy, Temp: r.temp, Work: r.work, Env: r.env}, nil
 }
 
-// newRoom makes the room of a session. Its policy closes the folders named as well.
-func newRoom(o Options, name string, closed ...string) (*room, error) {
+// clientCaches finds or makes the folder of a client in which package managers keep what they download. It outlives sessions, so
+// that nothing is downloaded in each anew, and no other client sees it.
+func clientCaches(work, client string) (string, error) {
+	id := sha256.Sum256([]byte(client))
+	dir := filepath.Join(work, "caches-"+hex.EncodeToString(id[:16]))
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = os.Lstat(dir); err == nil && !info.IsDir() {
+			err = errors.New("it is no folder")
+		}
+	}
+	if err == nil {
+		now := time.Now()
+		err = os.Chtimes(dir, now, now) // clearWork goes by it
+	}
+	if err != nil {
+		return "", fmt.Errorf("making a client's caches: %w", err)
+	}
+	return dir, nil
+}
+
+// cachesKept is how long caches stay that no session uses.
+const cachesKept = 30 * 24 * time.Hour
+
+// cachesName is the name of a client's caches.
+var cachesName = regexp.MustCompile(`^caches-[0-9a-f]{32}$`)
+
+// newRoom makes the room of a session. Its policy closes the folders named as well. Without caches it has its own.
+func newRoom(o Options, name, caches string, closed ...string) (*room, error) {
 	r := &room{dir: filepath.Join(o.Work, name)}
 	r.temp, r.work = filepath.Join(r.dir, "tmp"), filepath.Join(r.dir, "work")
-	caches := filepath.Join(r.dir, "caches")
-	for _, dir := range []string{r.dir, r.temp, r.work, caches} {
+	dirs := []string{r.dir, r.temp, r.work}
+	if caches == "" {
+		caches = filepath.Join(r.dir, "caches")
+		dirs = append(dirs, caches)
+	}
+	for _, dir := range dirs {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making a session's folder: %w", err)
 		}
@@ -84,14 +125,18 @@ func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
 
 func (r *room) remove() { os.RemoveAll(r.dir) }
 
-// clearWork removes the rooms of sessions that a crash left behind, and nothing else that stands there.
+// clearWork removes the rooms of sessions that a crash left behind and caches that aren't used any more, and nothing else that stands there.
 func (h *Host) clearWork() error {
 	entries, err := os.ReadDir(h.opts.Work)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !roomName.MatchString(e.Name()) {
+		if cachesName.MatchString(e.Name()) {
+			if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < cachesKept {
+				continue
+			}
+		} else if !roomName.MatchString(e.Name()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(h.opts.Work, e.Name())); err != nil {

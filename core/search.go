@@ -119,7 +119,7 @@ func (s *searching) begin(folders []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := newRoom(s.opts, rand.Text())
+	r, err := newRoom(s.opts, rand.Text(), "")
 	if err != nil {
 		return err
 	}
