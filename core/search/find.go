@@ -35,10 +35,13 @@ type Query struct {
 
 // Hit is a file that was found, by its best passage.
 type Hit struct {
-	Path     string
-	Line     int // of the first line of Text; 0 in a document, and where only the name fits
-	Page     int // of a document, from 1
-	Text     string
+	Path string
+	Line int // of the first line of Text; 0 in a document, and where only the name fits
+	Page int // of a document, from 1
+	Text string
+	// Around is what stands around Text, at most some kilobytes before and behind it: a caller that withholds secrets looks
+	// there, for a line of a key alone doesn't show that it is one.
+	Around   string
 	Score    float64 // higher is better; for comparing hits of one answer
 	Modified time.Time
 }
@@ -428,7 +431,7 @@ func (s *finding) hit(f *found) (h Hit, ok bool, err error) {
 		}
 		snippet, line, n := s.snippet(p, name, seen)
 		if n > best {
-			best, h.Text = n, snippet
+			best, h.Text, h.Around = n, snippet, string(p.before)+string(p.text)
 			if h.Page = p.page; p.page == 0 && n > 0 {
 				h.Line = p.line + line
 			}
@@ -446,9 +449,12 @@ func (s *finding) hit(f *found) (h Hit, ok bool, err error) {
 
 // shown is a passage as it was read.
 type shown struct {
-	text       []byte
-	line, page int
+	before, text []byte
+	line, page   int
 }
+
+// beforeBytes is how much of what stands before a passage is looked at for secrets: more than the longest key.
+const beforeBytes = 8 << 10
 
 // reader gives a function that reads a passage of an opened file, or of the document's text that is kept.
 func (s *finding) reader(f *found, file *os.File, size int64) (func(id int64) (shown, error), error) {
@@ -484,7 +490,7 @@ func (s *finding) reader(f *found, file *os.File, size int64) (func(id int64) (s
 			if at = min(at, len(pages)); next < at || next > len(pages) {
 				next = min(len(pages), at+most)
 			}
-			return shown{pages[at:next], line, line}, nil
+			return shown{pages[max(0, at-beforeBytes):at], pages[at:next], line, line}, nil
 		}
 		if next < at {
 			next = at + most
@@ -494,11 +500,16 @@ func (s *finding) reader(f *found, file *os.File, size int64) (func(id int64) (s
 		if _, err := file.ReadAt(head[:], 0); err != nil && err != io.EOF {
 			return shown{}, nil
 		}
-		part := make([]byte, min(int64(next-at), max(0, size-int64(at))))
-		if n, err := file.ReadAt(part, int64(at)); err != nil && err != io.EOF {
+		start := max(0, at-beforeBytes)
+		whole := make([]byte, max(0, min(int64(next), size)-int64(start)))
+		if n, err := file.ReadAt(whole, int64(start)); err != nil && err != io.EOF {
 			return shown{}, nil
-		} else if part = part[:n]; utf8.Valid(part) && bytes.IndexByte(part, 0) < 0 && !bytes.HasPrefix(head[:], []byte{0xEF, 0xBB, 0xBF}) {
-			return shown{part, line, 0}, nil
+		} else {
+			whole = whole[:n]
+		}
+		before, part := whole[:min(at-start, len(whole))], whole[min(at-start, len(whole)):]
+		if utf8.Valid(part) && bytes.IndexByte(part, 0) < 0 && !bytes.HasPrefix(head[:], []byte{0xEF, 0xBB, 0xBF}) {
+			return shown{before, part, line, 0}, nil
 		}
 		if raw == nil {
 			whole, err := io.ReadAll(io.NewSectionReader(file, 0, min(size, maxText)))
@@ -508,7 +519,7 @@ func (s *finding) reader(f *found, file *os.File, size int64) (func(id int64) (s
 			raw, _ = decode(whole)
 		}
 		at = min(at, len(raw))
-		return shown{raw[at:min(len(raw), next)], line, 0}, nil
+		return shown{raw[max(0, at-beforeBytes):at], raw[at:min(len(raw), next)], line, 0}, nil
 	}, nil
 }
 

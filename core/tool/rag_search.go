@@ -31,7 +31,7 @@ type RagSearchOutput struct {
 	Folders []string    `json:"folders" jsonschema:"the folders that are searched, of those this client may read"`
 	Closed  []string    `json:"closed,omitempty" jsonschema:"the others: request_access with level look opens one"`
 	Reading bool        `json:"reading,omitempty" jsonschema:"files are still being read, so something may be missing"`
-	LeftOut int         `json:"left_out,omitempty" jsonschema:"files left out since the passage holds what looks like a credential"`
+	LeftOut int         `json:"left_out,omitempty" jsonschema:"files left out since what looks like a credential stands at or near the passage"`
 }
 
 // SearchHit is a file and its best passage.
@@ -115,7 +115,7 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 	}
 	var b strings.Builder
 	for _, h := range hits {
-		if _, secret := credential.Find([]byte(h.Text)); secret {
+		if _, secret := credential.Find([]byte(h.Around)); secret {
 			out.LeftOut++
 			continue
 		}
@@ -136,7 +136,7 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 		b.WriteString("[nothing was found]\n")
 	}
 	if out.LeftOut > 0 {
-		fmt.Fprintf(&b, "[left out: %d, since the passage holds what looks like a credential]\n", out.LeftOut)
+		fmt.Fprintf(&b, "[left out: %d, since what looks like a credential stands there]\n", out.LeftOut)
 	}
 	if out.Reading {
 		b.WriteString("[files are still being read, so something may be missing]\n")

@@ -45,7 +45,7 @@ func (b *Bench) file(name string) sandbox.Place {
 }
 
 // grid says which operations (read, write, create, delete, change attributes) are allowed on each class of path under each of
-// the settings. A path is below the home folder, or below the bench's root after "/"; %s makes it another one for each attempt.
+// the settings; "-" is none of them, and no cell is empty. A path is below the home folder, or below the bench's root after "/"; %s makes it another one for each attempt.
 var grid = []struct {
 	class string
 	path  string
@@ -58,16 +58,16 @@ var grid = []struct {
 	{"granted, deep", "work/granted/b/%s/c/d.txt", [7]string{"r", "r", "rwcda", "r", "rwcda", "r", "rwca"}},
 	{"granted, odd name", "work/granted/it's \"odd\" (x) \\ %s\tก.txt", [7]string{"r", "r", "rwcda", "r", "rwcda", "r", "rwca"}},
 	{"name that starts like the granted", "work/granted-%s/a.txt", [7]string{"r", "r", "r", "r", "r", "r", "rwca"}},
-	{"folder looked at", "Pictures/a-%s.jpg", [7]string{"", "r", "", "rwcda", "", "r", "rwcda"}},
-	{"granted outside home", "/outside/a-%s.txt", [7]string{"", "", "", "rwcda", "", "", "rwcda"}},
-	{"home", "Music/a-%s.mp3", [7]string{"", "", "", "", "", "", "rwcda"}},
-	{"documents", "Documents/a-%s.txt", [7]string{"", "", "", "", "", "", "r"}},
-	{"secret", ".ssh/id-%s", [7]string{}},
-	{"secret of a client", ".claude/%s.json", [7]string{}},
-	{"own state", ".local/share/Handrail/%s", [7]string{}},
-	{"beside own state", ".local/share/other/%s", [7]string{"", "", "", "", "", "", "rwcda"}},
-	{"secret in the workspace", "work/private/%s.txt", [7]string{}},
-	{"start-up files", ".config/fish/%s.fish", [7]string{"", "", "", "", "", "", "r"}},
+	{"folder looked at", "Pictures/a-%s.jpg", [7]string{"-", "r", "-", "rwcda", "-", "r", "rwcda"}},
+	{"granted outside home", "/outside/a-%s.txt", [7]string{"-", "-", "-", "rwcda", "-", "-", "rwcda"}},
+	{"home", "Music/a-%s.mp3", [7]string{"-", "-", "-", "-", "-", "-", "rwcda"}},
+	{"documents", "Documents/a-%s.txt", [7]string{"-", "-", "-", "-", "-", "-", "r"}},
+	{"secret", ".ssh/id-%s", [7]string{"-", "-", "-", "-", "-", "-", "-"}},
+	{"secret of a client", ".claude/%s.json", [7]string{"-", "-", "-", "-", "-", "-", "-"}},
+	{"own state", ".local/share/Handrail/%s", [7]string{"-", "-", "-", "-", "-", "-", "-"}},
+	{"beside own state", ".local/share/other/%s", [7]string{"-", "-", "-", "-", "-", "-", "rwcda"}},
+	{"secret in the workspace", "work/private/%s.txt", [7]string{"-", "-", "-", "-", "-", "-", "-"}},
+	{"start-up files", ".config/fish/%s.fish", [7]string{"-", "-", "-", "-", "-", "-", "r"}},
 	{"tools", "tools/lib/%s.so", [7]string{"r", "r", "r", "r", "r", "r", "rwcda"}},
 	{"session's folder", "/temp/a-%s", [7]string{"rwcda", "rwcda", "rwcda", "rwcda", "rwcda", "r", "rwcda"}},
 	{"caches", "/caches/%s/b", [7]string{"rwcda", "rwcda", "rwcda", "rwcda", "rwcda", "r", "rwcda"}},
@@ -113,6 +113,13 @@ var letters = map[byte]sandbox.Op{'r': sandbox.Read, 'w': sandbox.Write, 'c': sa
 
 // Grid runs the whole grid. It reports how many attempts there were.
 func Grid(t *testing.T) {
+	for _, row := range grid {
+		for column, cell := range row.want {
+			if cell == "" || cell != "-" && strings.Trim(cell, "rwcda") != "" {
+				t.Errorf("%s under %s: the cell %q says nothing", row.class, settings[column].name, cell)
+			}
+		}
+	}
 	total := 0
 	for column, setting := range settings {
 		t.Run(setting.name, func(t *testing.T) {
