@@ -176,7 +176,7 @@ var signs = []struct {
 	{regexp.MustCompile(`(?i)"no new privileges" flag is set|effective uid is not 0`), 0,
 		"no program in the sandbox gets another user's rights"},
 	// A shell has no program by the name of a tool, as far as there is none.
-	{regexp.MustCompile(`^\S*(bash|sh): (line )?(\d+: )?(apply_?patch|bash_bg|edit|exec|list_files|process|python_exec|read_file|request_access|write_file): (command )?not found$`), 0,
+	{regexp.MustCompile(`^\S*(bash|sh): (line )?(\d+: )?(apply_?patch|bash_bg|edit|exec|list_files|process|python_exec|rag_search|read_file|request_access|write_file): (command )?not found$`), 0,
 		"that is a tool here, not a program: call it as a tool"},
 	// No command can look up a name or reach an address without the permission.
 	{regexp.MustCompile(`(?i)could not resolve host|temporary failure in name resolution|name or service not known|nodename nor servname provided|network is unreachable|getaddrinfo (ENOTFOUND|EAI_AGAIN)|no address associated with hostname`), sandbox.Network,
