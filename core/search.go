@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"handrail/core/grant"
@@ -73,8 +75,11 @@ func SetSearchFolders(state string, folders []string) error {
 
 // searching is the host's index: none until the person has chosen a folder.
 type searching struct {
-	opts    Options
-	changed func()
+	opts     Options
+	changed  func()
+	patience time.Duration // with a document; 0 is extractTime
+
+	current atomic.Pointer[search.Index] // index, for those who don't wait
 
 	mu     sync.Mutex
 	index  *search.Index
@@ -97,7 +102,8 @@ func (s *searching) open() (*search.Index, error) {
 		return nil, err
 	}
 	if s.index == nil && len(folders) == 0 {
-		return nil, nil
+		// What was read before isn't kept.
+		return nil, os.RemoveAll(filepath.Join(s.opts.State, "search"))
 	}
 	if s.index != nil {
 		if !slices.Equal(folders, s.chosen) {
@@ -125,7 +131,10 @@ func (s *searching) begin(folders []string) error {
 	}
 	policy := sandbox.Guarded(machine(s.opts, r.temp, "", nil)).CloseSensitive()
 	decide := policy.Decider()
-	index, err := search.Open(search.Options{File: filepath.Join(dir, "index.db"), Extract: s.extract, Rest: onBattery, Changed: s.changed,
+	index, err := search.Open(search.Options{File: filepath.Join(dir, "index.db"), Rest: onBattery, Changed: s.changed,
+		Extract: func(ctx context.Context, kind string, in io.Reader) ([]search.Page, error) {
+			return s.extract(ctx, r, kind, in)
+		},
 		Closed: func(path string) bool {
 			_, sensitive := sandbox.Sensitive(path)
 			return sensitive || decide(sandbox.Read, path).Closed
@@ -138,6 +147,7 @@ func (s *searching) begin(folders []string) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	s.current.Store(index)
 	s.index, s.chosen, s.room, s.stop, s.ended = index, folders, r, stop, make(chan struct{})
 	go func() {
 		defer close(s.ended)
@@ -161,12 +171,11 @@ func (s *searching) close() error {
 
 // status gives the index's; ok is false when there is none.
 func (s *searching) status() (status search.Status, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.index == nil {
+	index := s.current.Load()
+	if index == nil {
 		return search.Status{}, false
 	}
-	return s.index.Status(), true
+	return index.Status(), true
 }
 
 // What the extractor may take for a document.
@@ -177,12 +186,9 @@ const (
 
 // extract runs `handrail extract` in a sandbox in which it reads the system, our own executable and its standard input, and writes
 // nothing but its standard output: documents are files from anywhere, and what reads them is large.
-func (s *searching) extract(ctx context.Context, kind string, in io.Reader) ([]search.Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, extractTime)
+func (s *searching) extract(ctx context.Context, r *room, kind string, in io.Reader) ([]search.Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.patience, extractTime))
 	defer cancel()
-	s.mu.Lock()
-	r := s.room
-	s.mu.Unlock()
 	// An empty folder is its workspace.
 	m := sandbox.Machine{Home: s.opts.Home, State: s.opts.State, Workspace: r.work, Temp: r.temp, Port: s.opts.Port, Executable: s.opts.Executable}
 	id, err := grant.Identify(filepath.Dir(s.opts.Executable))

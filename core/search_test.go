@@ -3,6 +3,7 @@ package core
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"handrail/core/search"
 	"handrail/core/search/document"
@@ -92,7 +94,6 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
 	q := search.Query{Text: "pelican", Readable: func(string) bool { return true }}
 	if hits, status, err := h.search(t.Context(), q); err != nil || len(hits) > 0 || len(status.Folders) > 0 || h.Status().Search != nil {
 		t.Errorf("before a folder is chosen: %v, %+v, %v", hits, status, err)
@@ -104,12 +105,13 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := make(chan struct{}, 1)
-	defer h.Subscribe(func() {
+	unsubscribe := h.Subscribe(func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
-	})()
+	})
+	defer unsubscribe()
 	for {
 		hits, status, err := h.search(t.Context(), q)
 		if err != nil {
@@ -128,6 +130,17 @@ func TestSearch(t *testing.T) {
 	}
 	if hits, _, err := h.search(t.Context(), q); err != nil || len(hits) > 0 {
 		t.Errorf("after the folder was taken out: %v, %v", hits, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if _, err := os.Stat(filepath.Join(o.State, "search")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was read stays on the disk: %v", err)
 	}
 }
 
@@ -160,15 +173,20 @@ func TestExtractorIsBounded(t *testing.T) {
 		t.Cleanup(func() { os.Remove(file) })
 		targets = append(targets, file)
 	}
-	pages, err := h.searching.extract(t.Context(), "reach", strings.NewReader(strings.Join(targets, "\n")))
+	pages, err := h.searching.extract(t.Context(), h.searching.room, "reach", strings.NewReader(strings.Join(targets, "\n")))
 	if err != nil || len(pages) != 1 || pages[0].Text != "tried" {
 		t.Errorf("it could: %v, %v", pages, err)
 	}
-	if pages, err := h.searching.extract(t.Context(), "flood", strings.NewReader("")); err == nil {
+	if pages, err := h.searching.extract(t.Context(), h.searching.room, "flood", strings.NewReader("")); err == nil {
 		t.Errorf("it may say %d pages without end", len(pages))
 	}
+	h.searching.patience = 100 * time.Millisecond
+	if _, err := h.searching.extract(t.Context(), h.searching.room, "hang", strings.NewReader("")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it may take as long as it likes: %v", err)
+	}
+	h.searching.patience = 0
 	for _, kind := range []string{"pdf", "docx", "nothing"} {
-		if pages, err := h.searching.extract(t.Context(), kind, strings.NewReader("broken")); err == nil {
+		if pages, err := h.searching.extract(t.Context(), h.searching.room, kind, strings.NewReader("broken")); err == nil {
 			t.Errorf("%s: %v", kind, pages)
 		}
 	}

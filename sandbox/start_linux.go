@@ -121,13 +121,16 @@ func start(p Policy, c Command) (proc *Process, err error) {
 		process.Wait()
 		return nil, err
 	}
-	// Who has ended doesn't read; follow finds out why.
-	argsW.WriteString(strings.Join(v.args, "\x00") + "\x00")
+	// Who has ended doesn't read; follow finds out why. Arguments that were cut could lack what covers a secret: then there is no
+	// plan.
+	_, cut := argsW.WriteString(strings.Join(v.args, "\x00") + "\x00")
 	argsW.Close()
 	proc = &Process{running{bwrap: process, control: controlW, done: make(chan struct{})}}
 	started := make(chan error, 1)
 	go proc.follow(statusR, stderrR, started)
-	planW.Write(text)
+	if cut == nil {
+		planW.Write(text)
+	}
 	planW.Close()
 	if err := <-started; err != nil {
 		<-proc.done

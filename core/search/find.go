@@ -63,6 +63,8 @@ func (x *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 	if len(terms) == 0 {
 		return nil, ErrNoWords
 	}
+	ctx, cancel := context.WithTimeout(ctx, longestFind)
+	defer cancel()
 	x.refresh(ctx)
 	x.mu.Lock()
 	folders := make(map[int64]*folder)
@@ -76,6 +78,9 @@ func (x *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	return s.hits(ctx)
 }
+
+// longestFind bounds a search: it serves one of many.
+const longestFind = 10 * time.Second
 
 // refreshWait is how long a search waits at most for a look at what changed.
 const refreshWait = time.Second
@@ -145,10 +150,12 @@ func termOf(text string, quoted bool) []term {
 	w.add([]byte(text))
 	var list []term
 	if all := strings.Fields(strings.ToLower(string(w.words))); len(all) > 0 {
+		all = all[:min(len(all), mostTerms)]
 		// What hangs together without a space (read_all, e-mail, www.example.com) is a phrase.
 		list = append(list, term{match: `{name words} : "` + strings.Join(all, " ") + `"`, words: all, weak: len(all) == 1 && !quoted && weak[all[0]]})
 	}
 	if pairs := strings.Fields(string(w.pairs)); len(pairs) > 0 {
+		pairs = pairs[:min(len(pairs), 4*mostTerms)]
 		switch {
 		case utf8.RuneCountInString(pairs[0]) == 1 && len(pairs) == 1:
 			list = append(list, term{match: `{name pairs} : "` + pairs[0] + `" *`, words: pairs})
@@ -355,7 +362,8 @@ func (f *found) absolute() string { return filepath.Join(f.folder.path, f.path) 
 // candidates is how many files are opened for one that is given at most.
 const candidates = 6
 
-// hits reads the passages of the best files and orders them by how many of the terms stand there, and how.
+// hits reads the passages of the best files and orders them by what stands there. FTS5 weighs words by all files, also by those
+// that this client may not read: its rank only chooses which passages are read, and is in no score and no order that is given.
 func (s *finding) hits(ctx context.Context) ([]Hit, error) {
 	var list []*found
 	for _, f := range s.files {
@@ -364,25 +372,90 @@ func (s *finding) hits(ctx context.Context) ([]Hit, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b *found) int { return cmp.Or(cmp.Compare(b.best(), a.best()), cmp.Compare(a.id, b.id)) })
-	var hits []Hit
+	var all []*weighed
 	stale := false
 	for _, f := range list[:min(len(list), candidates*s.q.Limit)] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		h, ok, err := s.hit(f)
+		h, ok, err := s.hit(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		if stale = stale || !ok; ok {
-			hits = append(hits, h)
+			all = append(all, h)
 		}
 	}
 	if stale {
 		s.x.poke()
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return hits[:min(len(hits), s.q.Limit)], nil
+	s.weigh(all)
+	slices.SortFunc(all, func(a, b *weighed) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path)) })
+	hits := []Hit{}
+	for _, w := range all[:min(len(all), s.q.Limit)] {
+		hits = append(hits, w.Hit)
+	}
+	return hits, nil
+}
+
+// weighed is a hit, and what its score is made of.
+type weighed struct {
+	Hit
+	passages []tally
+	named    []bool // by term: it stands in the path
+}
+
+// tally is in how many lines of a passage each term stands, and how long the passage is.
+type tally struct {
+	lines []int
+	bytes int
+}
+
+// weigh gives the scores: Okapi BM25 over the passages that were read, and for terms in the path, the more of the terms a file
+// has the more.
+func (s *finding) weigh(all []*weighed) {
+	n, total := 0, 0
+	holding := make([]int, len(s.terms))
+	for _, w := range all {
+		for _, p := range w.passages {
+			n++
+			total += p.bytes
+			for j, lines := range p.lines {
+				if lines > 0 {
+					holding[j]++
+				}
+			}
+		}
+	}
+	mean := float64(total) / float64(max(n, 1))
+	rarity := make([]float64, len(s.terms))
+	for j, h := range holding {
+		rarity[j] = math.Log(1 + (float64(n-h)+0.5)/(float64(h)+0.5))
+	}
+	const saturation, length, inName = 1.2, 0.75, 2.0
+	for _, w := range all {
+		best := 0.0
+		has := make([]bool, len(s.terms))
+		for _, p := range w.passages {
+			score := 0.0
+			for j, lines := range p.lines {
+				has[j] = has[j] || lines > 0
+				f := float64(lines)
+				score += rarity[j] * f * (saturation + 1) / (f + saturation*(1-length+length*float64(p.bytes)/max(mean, 1)))
+			}
+			best = max(best, score)
+		}
+		covered := 0
+		for j, named := range w.named {
+			if named {
+				best += inName * rarity[j]
+			}
+			if named || has[j] {
+				covered++
+			}
+		}
+		w.Score = math.Round(100*best*(0.3+float64(covered)/float64(len(s.terms)))) / 100
+	}
 }
 
 func (f *found) best() (best float64) {
@@ -396,40 +469,43 @@ func (f *found) best() (best float64) {
 const passagesRead = 3
 
 // hit reads the best passages of a file; ok is false if it isn't any more the file that was read for the index.
-func (s *finding) hit(f *found) (h Hit, ok bool, err error) {
-	root, err := os.OpenRoot(f.folder.path)
+func (s *finding) hit(ctx context.Context, f *found) (h *weighed, ok bool, err error) {
+	top, err := f.folder.open()
 	if err != nil {
 		return h, false, nil
 	}
-	defer root.Close()
-	file, err := openRegular(root, f.path)
+	defer top.Close()
+	file, err := openRegular(top, f.path)
 	if err != nil {
 		return h, false, nil
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || info.Size() != f.size || info.ModTime().UnixNano() != f.mtime || inode(info) != f.inode {
+	is, err := factsOf(file)
+	if err != nil || is.size != f.size || is.mtime != f.mtime || is.inode != f.inode {
 		return h, false, nil
 	}
-	h = Hit{Path: f.absolute(), Modified: info.ModTime()}
+	h = &weighed{Hit: Hit{Path: f.absolute(), Modified: time.Unix(0, is.mtime)}}
 	var ids []int64
 	for id := range f.passages {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b int64) int { return cmp.Or(cmp.Compare(f.passages[b], f.passages[a]), cmp.Compare(a, b)) })
-	text, err := s.reader(f, file, info.Size())
+	text, err := s.reader(ctx, f, file, is.size)
 	if err != nil {
 		return h, false, err
 	}
 	name := plainWords([]byte(f.path))
-	seen := make([]bool, len(s.terms))
+	for _, t := range s.terms {
+		h.named = append(h.named, t.stands(name, name))
+	}
 	best := -1
 	for _, id := range ids[:min(len(ids), passagesRead)] {
 		p, err := text(id)
 		if err != nil {
 			return h, false, err
 		}
-		snippet, line, n := s.snippet(p, name, seen)
+		snippet, line, n, count := s.snippet(p)
+		h.passages = append(h.passages, count)
 		if n > best {
 			best, h.Text, h.Around = n, snippet, string(p.before)+string(p.text)
 			if h.Page = p.page; p.page == 0 && n > 0 {
@@ -437,13 +513,6 @@ func (s *finding) hit(f *found) (h Hit, ok bool, err error) {
 			}
 		}
 	}
-	covered := 0
-	for _, is := range seen {
-		if is {
-			covered++
-		}
-	}
-	h.Score = math.Round(100*f.best()*(0.3+float64(covered)/float64(len(s.terms)))) / 100
 	return h, true, nil
 }
 
@@ -457,12 +526,12 @@ type shown struct {
 const beforeBytes = 8 << 10
 
 // reader gives a function that reads a passage of an opened file, or of the document's text that is kept.
-func (s *finding) reader(f *found, file *os.File, size int64) (func(id int64) (shown, error), error) {
+func (s *finding) reader(ctx context.Context, f *found, file *os.File, size int64) (func(id int64) (shown, error), error) {
 	var pages []byte
 	var raw []byte
 	if f.kind != "" {
 		var packed []byte
-		err := s.x.read.QueryRow("select pages from document where id = ?", f.id).Scan(&packed)
+		err := s.x.read.QueryRowContext(ctx, "select pages from document where id = ?", f.id).Scan(&packed)
 		if err == nil {
 			var list []Page
 			if list, err = unpack(packed); err == nil {
@@ -479,7 +548,7 @@ func (s *finding) reader(f *found, file *os.File, size int64) (func(id int64) (s
 	}
 	return func(id int64) (shown, error) {
 		var at, line, next int
-		err := s.x.read.QueryRow("select at, line, coalesce((select at from passage n where n.id = p.id + 1 and n.file = p.file), -1) from passage p where id = ?1", id).Scan(&at, &line, &next)
+		err := s.x.read.QueryRowContext(ctx, "select at, line, coalesce((select at from passage n where n.id = p.id + 1 and n.file = p.file), -1) from passage p where id = ?1", id).Scan(&at, &line, &next)
 		if errors.Is(err, sql.ErrNoRows) {
 			return shown{}, nil
 		}
@@ -554,8 +623,9 @@ const (
 )
 
 // snippet gives the lines of a passage in which most terms stand, which line of the passage they begin with, and how many terms
-// stand there. It notes in seen those that stand anywhere in the passage or the name.
-func (s *finding) snippet(p shown, name string, seen []bool) (text string, first, most int) {
+// stand there; and the count of the whole passage.
+func (s *finding) snippet(p shown) (text string, first, most int, count tally) {
+	count = tally{make([]int, len(s.terms)), len(p.text)}
 	lines := strings.Split(strings.TrimSuffix(string(p.text), "\n"), "\n")
 	in := make([][]bool, len(lines))
 	for i, l := range lines {
@@ -563,12 +633,10 @@ func (s *finding) snippet(p shown, name string, seen []bool) (text string, first
 		folded := strings.ToLower(l)
 		in[i] = make([]bool, len(s.terms))
 		for j, t := range s.terms {
-			in[i][j] = t.stands(plain, folded)
-			seen[j] = seen[j] || in[i][j]
+			if in[i][j] = t.stands(plain, folded); in[i][j] {
+				count.lines[j]++
+			}
 		}
-	}
-	for j, t := range s.terms {
-		seen[j] = seen[j] || t.stands(name, name)
 	}
 	for i := range lines {
 		n := 0
@@ -595,7 +663,7 @@ func (s *finding) snippet(p shown, name string, seen []bool) (text string, first
 		}
 		b.WriteByte('\n')
 	}
-	return strings.Trim(b.String(), "\n"), first, most
+	return strings.Trim(b.String(), "\n"), first, most, count
 }
 
 // around cuts a long line to so many bytes around the first term in it.

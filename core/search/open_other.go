@@ -4,12 +4,13 @@ package search
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 )
 
-func openRegular(*os.Root, string) (*os.File, error) {
-	return nil, errors.New("files are not opened on this system")
-}
+var errSystem = errors.New("files are not opened on this system")
 
-func inode(fs.FileInfo) int64 { return 0 }
+func openTop(string) (*os.File, error)               { return nil, errSystem }
+func openFolder(*os.File, string) (*os.File, error)  { return nil, errSystem }
+func openRegular(*os.File, string) (*os.File, error) { return nil, errSystem }
+func statAt(*os.File, string) (facts, error)         { return facts{}, errSystem }
+func factsOf(*os.File) (facts, error)                { return facts{}, errSystem }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -155,12 +154,12 @@ type known struct {
 
 // scan brings the index up to date with what is at rel in a folder: a file, or a folder with all in it.
 func (x *Index) scan(ctx context.Context, f *folder, rel string, w *watch) error {
-	root, err := os.OpenRoot(f.path)
+	top, err := f.open()
 	if err != nil {
 		// It may be on a disk that isn't there now: what is known of it stays, and gives no hit meanwhile.
 		return fmt.Errorf("opening %s: %w", f.path, err)
 	}
-	defer root.Close()
+	defer top.Close()
 	had, err := x.known(f, rel)
 	if err != nil {
 		return err
@@ -175,7 +174,10 @@ func (x *Index) scan(ctx context.Context, f *folder, rel string, w *watch) error
 		}
 		done <- err
 	}()
-	err = x.walk(ctx, root, f, rel, w, had, rows)
+	if parent, perr := openFolder(top, filepath.Dir(rel)); perr == nil {
+		err = x.walk(ctx, parent, f, rel, w, had, rows)
+		parent.Close()
+	} // else nothing is there any more
 	if err == nil {
 		for _, k := range had {
 			rows <- row{replaces: k.id, gone: true}
@@ -207,42 +209,58 @@ func (x *Index) known(f *folder, rel string) (map[string]known, error) {
 	return had, rows.Err()
 }
 
-// walk goes through rel. It takes what it finds out of had.
-func (x *Index) walk(ctx context.Context, root *os.Root, f *folder, rel string, w *watch, had map[string]known, rows chan<- row) error {
+// facts are what is known of a name in a folder.
+type facts struct {
+	regular, folder            bool
+	size, mtime, inode, device int64
+}
+
+// open opens the folder, if it is the one that was chosen.
+func (f *folder) open() (*os.File, error) {
+	top, err := openTop(f.path)
+	if err != nil {
+		return nil, err
+	}
+	is, err := statAt(top, ".")
+	if err == nil && (is.device != f.device || is.inode != f.inode) {
+		err = errors.New("another folder is in its place")
+	}
+	if err != nil {
+		return nil, errors.Join(err, top.Close())
+	}
+	return top, nil
+}
+
+// walk goes through rel, whose last name stands in dir. It takes what it finds out of had.
+func (x *Index) walk(ctx context.Context, dir *os.File, f *folder, rel string, w *watch, had map[string]known, rows chan<- row) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if rel != "." && !x.wanted(f, rel) {
 		return nil
 	}
-	info, err := root.Lstat(rel)
+	is, err := statAt(dir, path.Base(rel))
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
 	case err != nil:
 		return nil // it can't be looked at, so it isn't found
-	case info.Mode().IsRegular():
-		return x.file(ctx, root, f, rel, info, had, rows)
-	case !info.IsDir():
+	case is.regular:
+		return x.file(ctx, dir, f, rel, is, had, rows)
+	case !is.folder:
 		return nil
 	}
-	w.add(filepath.Join(f.path, rel)) // first, so that nothing that comes after the listing is missed
-	dir, err := root.Open(rel)
+	here, err := openFolder(dir, path.Base(rel))
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
-	if opened, err := dir.Stat(); err != nil || !os.SameFile(info, opened) {
-		return nil // replaced in between; it is looked at again when the system tells of that
-	}
+	defer here.Close()
+	w.add(filepath.Join(f.path, rel)) // before the listing, so that nothing that comes after it is missed
 	for {
-		entries, err := dir.ReadDir(512)
+		entries, err := here.ReadDir(512)
 		for _, e := range entries {
-			name := path.Join(rel, e.Name())
 			if t := e.Type(); !t.IsRegular() && !t.IsDir() {
 				continue
 			}
-			if err := x.walk(ctx, root, f, name, w, had, rows); err != nil {
+			if err := x.walk(ctx, here, f, path.Join(rel, e.Name()), w, had, rows); err != nil {
 				return err
 			}
 		}
@@ -263,10 +281,10 @@ func (x *Index) wanted(f *folder, rel string) bool {
 }
 
 // file reads a file if it has changed.
-func (x *Index) file(ctx context.Context, root *os.Root, f *folder, rel string, info fs.FileInfo, had map[string]known, rows chan<- row) error {
+func (x *Index) file(ctx context.Context, dir *os.File, f *folder, rel string, is facts, had map[string]known, rows chan<- row) error {
 	k, old := had[rel]
 	delete(had, rel)
-	if old && k.size == info.Size() && k.mtime == info.ModTime().UnixNano() && k.inode == inode(info) {
+	if old && k.size == is.size && k.mtime == is.mtime && k.inode == is.inode {
 		return nil
 	}
 	x.waiting.Add(1)
@@ -288,17 +306,17 @@ func (x *Index) file(ctx context.Context, root *os.Root, f *folder, rel string, 
 		r.replaces = k.id
 	}
 	r.gone = true
-	file, err := openRegular(root, rel)
+	file, err := openRegular(dir, path.Base(rel))
 	if err != nil {
 		rows <- r
 		return nil
 	}
 	defer file.Close()
-	if info, err = file.Stat(); err != nil || info.Size() > limit {
+	if is, err = factsOf(file); err != nil || is.size > limit {
 		rows <- r
 		return nil
 	}
-	r.size, r.mtime, r.inode = info.Size(), info.ModTime().UnixNano(), inode(info)
+	r.size, r.mtime, r.inode = is.size, is.mtime, is.inode
 	if kind == "" {
 		raw, err := io.ReadAll(io.LimitReader(file, limit))
 		if err != nil {
@@ -381,23 +399,36 @@ type batch struct {
 const (
 	batchBytes = 32 << 20
 	batchAge   = 10 * time.Second
+	batchWait  = 500 * time.Millisecond // without a new one
 )
 
 // write takes rows in until there are no more.
 func (b *batch) write(rows <-chan row) error {
 	defer b.rollback()
-	for r := range rows {
+	for {
+		var r row
+		more := true
+		select {
+		case r, more = <-rows:
+		case <-time.After(batchWait): // others wait for the database
+			if err := b.commit(); err != nil {
+				return err
+			}
+			r, more = <-rows
+		}
 		var err error
-		if r.gone {
+		switch {
+		case !more:
+			return b.commit()
+		case r.gone:
 			err = b.forget(ids(r.replaces))
-		} else {
+		default:
 			err = b.put(r)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return b.commit()
 }
 
 func (b *batch) begin() (err error) {

@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,9 +81,10 @@ type Index struct {
 
 // folder is a folder that the person chose.
 type folder struct {
-	path string // links resolved
-	id   int64
-	err  error // why it can't be read
+	path          string // without links
+	device, inode int64
+	id            int64
+	err           error // why it can't be read
 }
 
 // Status is what the app shows of an index.
@@ -152,8 +154,9 @@ func (x *Index) open() (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	pragmas := "?_pragma=busy_timeout(5000)&_pragma=auto_vacuum(incremental)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)"
-	x.write, err = sql.Open("sqlite", "file:"+x.opts.File+pragmas+"&_pragma=cache_size(-32768)&_txlock=immediate")
+	name := (&url.URL{Scheme: "file", Path: x.opts.File}).String()
+	pragmas := "?_pragma=busy_timeout(5000)&_pragma=secure_delete(1)&_pragma=auto_vacuum(incremental)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)"
+	x.write, err = sql.Open("sqlite", name+pragmas+"&_pragma=cache_size(-32768)&_txlock=immediate")
 	if err != nil {
 		return fmt.Errorf("opening the search index: %w", err)
 	}
@@ -171,7 +174,7 @@ func (x *Index) open() (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("opening the search index: %w", err), x.write.Close())
 	}
-	x.read, err = sql.Open("sqlite", "file:"+x.opts.File+pragmas+"&_pragma=query_only(1)&_pragma=cache_size(-16384)")
+	x.read, err = sql.Open("sqlite", name+pragmas+"&_pragma=query_only(1)&_pragma=cache_size(-16384)")
 	if err != nil {
 		return errors.Join(fmt.Errorf("opening the search index: %w", err), x.write.Close())
 	}
@@ -191,21 +194,26 @@ func (x *Index) count() error {
 // Close closes the database. Run must have ended.
 func (x *Index) Close() error { return errors.Join(x.read.Close(), x.write.Close()) }
 
-// SetFolders says which folders the index covers; what it holds of others goes at once. A folder that can't be opened
-// stays in the list, and Status says why.
+// SetFolders says which folders the index covers, by absolute paths without links; what it holds of others goes at once. A
+// folder that can't be opened, or to which a link leads, stays in the list, and Status says why. From now on it is this folder:
+// another that comes in its place isn't read.
 func (x *Index) SetFolders(paths []string) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	var list []*folder
 	for _, p := range paths {
-		real, err := filepath.EvalSymlinks(p)
-		if err != nil || !filepath.IsAbs(real) {
-			real = filepath.Clean(p)
+		p = filepath.Clean(p)
+		if slices.ContainsFunc(list, func(f *folder) bool { return f.path == p }) {
+			continue
 		}
-		inside := slices.ContainsFunc(list, func(f *folder) bool { return f.path == real })
-		if !inside {
-			list = append(list, &folder{path: real, err: err})
+		f := &folder{path: p}
+		top, err := openTop(p)
+		if err == nil {
+			var is facts
+			is, err = statAt(top, ".")
+			f.device, f.inode = is.device, is.inode
+			err = errors.Join(err, top.Close())
 		}
+		f.err = err
+		list = append(list, f)
 	}
 	// A folder inside another one that was chosen is covered by it.
 	list = slices.DeleteFunc(list, func(f *folder) bool {
@@ -259,8 +267,10 @@ func (x *Index) SetFolders(paths []string) error {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("changing the folders of the search index: %w", err)
 	}
+	x.mu.Lock()
 	x.folders = list
 	x.edition++
+	x.mu.Unlock()
 	x.poke()
 	x.opts.Changed()
 	return x.count()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,11 @@ func open(t testing.TB, o Options, folders ...string) *Index {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
+	for i, f := range folders {
+		if real, err := filepath.EvalSymlinks(f); err == nil {
+			folders[i] = real
+		}
+	}
 	if err := x.SetFolders(folders); err != nil {
 		t.Fatal(err)
 	}
@@ -337,6 +343,123 @@ func TestStaysFresh(t *testing.T) {
 	}
 	has("bustard", "a.txt")
 	has("heron")
+}
+
+// A link that comes later leads nowhere, in the folder's own place, above it, or inside.
+func TestLinksThatCome(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := func(name string) string { return filepath.Join(top, name) }
+	write(t, path("private/diary.txt"), "my secret quagga\n")
+	write(t, path("private/tax/sum.txt"), "my secret quagga\n")
+	write(t, path("mine/notes/a.txt"), "ibis\n")
+	write(t, path("mine/docs/sub/tax/b.txt"), "ibis\n")
+	x := open(t, Options{}, path("mine/notes"), path("mine/docs"))
+	for _, c := range []struct{ name, from, to, link string }{
+		{"in the folder's own place", "mine/notes", "mine/old", "private"},
+		{"inside", "mine/docs/sub", "mine/docs/sub2", "private"},
+		{"above it", "mine", "gone", "private"},
+	} {
+		if err := os.Rename(path(c.from), path(c.to)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path(c.link), path(c.from)); err != nil {
+			t.Fatal(err)
+		}
+		x.mu.Lock()
+		round := x.round
+		x.mu.Unlock()
+		x.poke()
+		x.awaitRound(t, round+1)
+		if got := find(t, x, Query{Text: "quagga"}); len(got) > 0 {
+			t.Errorf("%s: found %v", c.name, got)
+		}
+	}
+	if err := x.SetFolders([]string{path("mine/notes"), path("mine")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range x.Status().Folders {
+		if f.Err == "" {
+			t.Errorf("%s is taken for a folder, and a link leads to it", f.Path)
+		}
+	}
+}
+
+// What a client may not read doesn't show in the scores and the order of what it may.
+func TestScoresTellNothing(t *testing.T) {
+	scores := func(secret string) (list []string) {
+		dir := t.TempDir()
+		for i := range 5 {
+			write(t, filepath.Join(dir, "secret", fmt.Sprintf("%d.txt", i)), "the partner is "+secret+"\n")
+		}
+		for i := range 8 {
+			write(t, filepath.Join(dir, fmt.Sprintf("own%d.txt", i)), fmt.Sprintf("the partner is cand%d\n", i))
+		}
+		x := open(t, Options{}, dir)
+		for i := range 8 {
+			for _, text := range []string{fmt.Sprintf("cand%d", i), fmt.Sprintf("partner is cand%d", i), "cand1 cand2 cand3", fmt.Sprintf("%q", fmt.Sprintf("partner is cand%d", i))} {
+				for _, h := range find(t, x, Query{Text: text, Readable: func(p string) bool { return !strings.Contains(p, "secret") }}) {
+					list = append(list, fmt.Sprint(text, filepath.Base(h.Path), h.Score))
+				}
+			}
+		}
+		return list
+	}
+	if a, b := scores("cand2"), scores("cand5"); !slices.Equal(a, b) {
+		t.Errorf("they differ:\n%v\n%v", a, b)
+	}
+}
+
+// The person changes the folders while a document takes its time.
+func TestFoldersChangeWhileReading(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.docx"), "x")
+	write(t, filepath.Join(dir, "b.docx"), "x")
+	began, release := make(chan struct{}), make(chan struct{})
+	x, err := Open(Options{File: filepath.Join(t.TempDir(), "search.db"), Closed: func(string) bool { return false },
+		Extract: func(context.Context, string, io.Reader) ([]Page, error) {
+			began <- struct{}{}
+			<-release
+			return nil, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if err := x.SetFolders([]string{dir}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		x.Run(ctx)
+	}()
+	<-began
+	release <- struct{}{} // one is written, in a transaction that stays open
+	<-began
+	for deadline := time.Now().Add(5 * time.Second); x.write.Stats().InUse == 0 && time.Now().Before(deadline); {
+		runtime.Gosched()
+	}
+	if err := x.SetFolders(nil); err != nil {
+		t.Error(err)
+	}
+	if s := x.Status(); len(s.Folders) != 0 {
+		t.Errorf("status %+v", s)
+	}
+	cancel()
+	close(release)
+	<-ended
+}
+
+// One query doesn't take as long as it likes.
+func TestLongPhrase(t *testing.T) {
+	list := termsOf(`"` + strings.Repeat("e ", 499) + `"`)
+	if len(list) != 1 || strings.Count(list[0].match, "e ") > mostTerms {
+		t.Errorf("%d terms, the first is %q", len(list), list[0].match)
+	}
 }
 
 func TestRestart(t *testing.T) {
