@@ -116,14 +116,19 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	if r.Reach == git.Folder {
 		url = r.Path
 	}
-	if !emptyFolder(at) { // something came while the person was asked: it isn't ours to take away
+	clone, err := at.hold()
+	if err != nil {
+		return answer{}, err
+	}
+	defer clone.Close()
+	if !emptyFolder(&place{dir: clone, name: "."}) { // something came while the person was asked: it isn't ours to take away
 		return answer{}, hint.New("changed", fmt.Sprintf("%q is no longer empty", folder)).Then("give another folder as repo")
 	}
 	var files []string
 	done := false
 	defer func() {
 		if !done {
-			unmake(at, at.dir, files)
+			unmake(at, at.dir, clone, files)
 		}
 	}()
 	j, err := w.bring(ctx, r, slices.Concat([]string{"clone", "--template=", "--no-checkout", "--no-local", "--no-recurse-submodules"}, serving(upload, r), []string{"--", url, folder})...)
@@ -133,12 +138,15 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	cloned := w.explain(w.gate.report(j), j)
 	if j.Running() {
 		done = true
-		if dir, err := at.dir.OpenRoot("."); err == nil { // the call lets its own go
+		dir, err := at.dir.OpenRoot(".") // the call lets its own go
+		clone, err2 := clone.OpenRoot(".")
+		if err == nil && err2 == nil {
 			w.gate.telling.Go(func() {
 				defer dir.Close()
+				defer clone.Close()
 				<-j.Done()
 				if r := j.Result(); r.ExitCode != 0 || r.Stopped != "" || r.Err != nil {
-					unmake(at, dir, nil)
+					unmake(at, dir, clone, nil)
 				}
 			})
 		}
@@ -171,16 +179,43 @@ func (w *gitWork) make(ctx context.Context, a git.Args) (answer, error) {
 	return whole, err
 }
 
-// unmake takes away what a clone that failed or was stopped has left: its Git folder and the files that it was to check out.
-// The folder itself, which was empty or missing, stays where a grant is on it, where it was there before, and where it holds
-// anything else.
-func unmake(at *place, dir *os.Root, files []string) {
-	for _, name := range append(files, ".git") {
-		if filepath.IsLocal(name) {
-			_ = dir.RemoveAll(filepath.Join(at.name, name)) // what can't be removed the person will see
+// hold makes the folder that a place names, if there is none, and opens it through no link: whatever another command puts in its
+// place later, it is that folder.
+func (p *place) hold() (*os.Root, error) {
+	if err := p.dir.MkdirAll(p.name, 0o777); err != nil {
+		return nil, notThere(p.given, err)
+	}
+	dir, err := p.dir.OpenRoot(".")
+	if err != nil {
+		return nil, notThere(p.given, err)
+	}
+	held := &place{given: p.given, dir: dir}
+	for element := range strings.SplitSeq(p.name, string(filepath.Separator)) {
+		if element == "." {
+			continue
+		}
+		if err := held.enter(element); err != nil {
+			held.close()
+			return nil, notThere(p.given, err)
 		}
 	}
-	if at.info == nil && at.name != "." {
+	return held.dir, nil
+}
+
+// unmake takes away what a clone that failed or was stopped has left in its folder, which is held: its Git folder and the files that
+// it was to check out. The folder itself, which was empty or missing, stays where a grant is on it, where it was there before, where
+// it holds anything else, and where another stands in its place.
+func unmake(at *place, dir, clone *os.Root, files []string) {
+	for _, name := range append(files, ".git") {
+		if name != "" && filepath.Clean(name) != "." && filepath.IsLocal(name) {
+			_ = clone.RemoveAll(name) // what can't be removed the person will see
+		}
+	}
+	if at.info != nil || at.name == "." {
+		return
+	}
+	made, err := clone.Stat(".")
+	if now, err2 := dir.Lstat(at.name); err == nil && err2 == nil && os.SameFile(made, now) {
 		_ = dir.Remove(at.name)
 	}
 }
