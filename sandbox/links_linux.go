@@ -3,21 +3,16 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
-// A protected name may be a link: a start-up file of the home folder that stands in a folder of dotfiles, a hook that is a script
-// of the project. What it leads to is as good as the name, so it is closed for changes too.
+// A protected name may be a link, such as a hook that is a script of the project. What it leads to is as good as the name, so it is
+// closed for changes too. Where the home folder's start-up files lead is known to the policy: see FollowStartUps.
 
 // links are what protected links lead to.
 type links struct {
 	targets map[string]bool
 	scanned map[string]bool // granted folders that were looked through
 }
-
-// maxEntries bounds how many entries of a folder are looked at.
-const maxEntries = 1000
 
 // linked reports whether a path is, or lies in, what a protected link leads to. Links deeper than a granted folder's own folders
 // aren't known.
@@ -36,13 +31,7 @@ func (c *call) linked(path string) bool {
 
 // scan looks for protected links in a folder, its hooks, and the folders directly in it.
 func (l *links) scan(dir string, depth int) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return
-	}
-	entries, _ := f.ReadDir(maxEntries)
-	f.Close()
-	for _, entry := range entries {
+	for _, entry := range entries(dir, maxEntries) {
 		path := join(dir, entry.Name())
 		switch {
 		case entry.Type() == os.ModeSymlink:
@@ -58,32 +47,12 @@ func (l *links) scan(dir string, depth int) {
 	}
 }
 
-// add notes where a link leads.
+// add notes the links on the way that a link leads, and its end.
 func (l *links) add(link string) {
-	if target, err := filepath.EvalSymlinks(link); err == nil {
-		l.targets[target] = true
-	}
-}
-
-// startUpLinks lists what the home folder's own start-up files lead to, where they are links into a granted folder.
-func startUpLinks(p Policy) []string {
-	var targets []string
-	for _, rel := range classicInHome {
-		path := filepath.Join(p.machine.Home, rel)
-		var st unix.Stat_t
-		if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFLNK {
-			continue
-		}
-		target, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			continue
-		}
-		for _, place := range p.writes {
-			if within(place.Path, target) {
-				targets = append(targets, target)
-				break
-			}
+	met, end := follow(filepath.Dir(link), filepath.Base(link))
+	for _, path := range append(met, end) {
+		if path != "" && path != link {
+			l.targets[path] = true
 		}
 	}
-	return targets
 }

@@ -37,9 +37,6 @@ func (sp *spot) close() {
 
 func (sp *spot) is(kind uint32) bool { return sp.exists && sp.stat.Mode&unix.S_IFMT == kind }
 
-// maxLinks is how many links the kernel follows in one path.
-const maxLinks = 40
-
 // spot resolves a path of the caller to a name in a folder, with the last element's link followed or not. It is not ok where
 // the kernel would fail too, and for what is no name in a folder ("/", ".", "..").
 //

@@ -19,8 +19,6 @@ type plan struct {
 	Processes int
 	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
 	Nested []string
-	// Linux: files in granted folders that the home folder's start-up files lead to.
-	Linked []string
 }
 
 func (p *plan) carry(w *wire) {
@@ -45,7 +43,6 @@ func (p *plan) carryRest(w *wire) {
 	w.bytes(&p.Filter)
 	w.int(&p.Processes)
 	w.strings(&p.Nested)
-	w.strings(&p.Linked)
 }
 
 func (p *Policy) carry(w *wire) {

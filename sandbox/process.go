@@ -98,6 +98,9 @@ type Process struct{ running }
 // *PlaceError where a folder was swapped, an *os.PathError where the program can't be run, and another error where the
 // policy or the command is wrong. Nothing has run then. The caller closes its own files, and calls Wait.
 func Start(p Policy, c Command) (*Process, error) {
+	if p.profile == guarded {
+		p.machine = p.machine.FollowStartUps() // a link may have come since the policy was made
+	}
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}

@@ -250,3 +250,30 @@ func TestRunProtected(t *testing.T) {
 		t.Errorf("%d files are there after %d names, want the two that tried", evil, n)
 	}
 }
+
+// A command changes nothing on the way to a start-up file, also where the links came after the policy was made.
+func TestRunStartUpChains(t *testing.T) {
+	b := newBench(t)
+	m := chains(t)
+	b.m.Home, b.m.State, b.m.Workspace, b.m.Temp = m.Home, m.State, m.Workspace, m.Temp
+	if err := os.Mkdir(m.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	fmt.Fprintf(&script, "cd %s/dots || exit 9\n", m.Home)
+	for _, c := range chained {
+		if c.open {
+			fmt.Fprintf(&script, "echo x > %[1]s && rm %[1]s || echo closed: %[1]s\n", c.path)
+			continue
+		}
+		for _, try := range []string{"rm", "ln -sfn other", "mkdir -p", "mv -T v1"} {
+			fmt.Fprintf(&script, "%[1]s %[2]s 2>/dev/null && test ! -d %[2]s && echo %[1]s %[2]s\n", try, c.path)
+		}
+	}
+	script.WriteString("mkdir missing 2>/dev/null; ls -R; readlink zshrc current loop\n")
+	out, _ := b.sh(Guarded(b.m).AllowWrite(b.place(m.Home+"/dots")), script.String())
+	want := ".:\nconfig.fish\ncurrent\nloop\nround\nunit.service\nv1\nzshrc\n\n./v1:\nbashrc\n" + m.Home + "/real-zshrc\nv1\nround"
+	if out != want {
+		t.Errorf("%s", out)
+	}
+}

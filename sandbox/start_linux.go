@@ -148,7 +148,7 @@ func (v *view) plan(p Policy, c Command) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	todo := plan{Policy: p, Filter: filter, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Processes: cmp.Or(c.Processes, MaxProcesses), Nested: nestedIn(p), Linked: startUpLinks(p)}
+	todo := plan{Policy: p, Filter: filter, Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal, Processes: cmp.Or(c.Processes, MaxProcesses), Nested: nestedIn(p)}
 	for _, h := range v.held {
 		todo.Held = append(todo.Held, h.Path)
 	}

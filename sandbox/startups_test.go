@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -30,7 +31,7 @@ func TestFollowStartUps(t *testing.T) {
 		}
 	}
 	got := m.FollowStartUps()
-	want := []string{m.Workspace + "/code", m.Workspace + "/dot/fish", m.Workspace + "/dot/zshrc"}
+	want := []string{m.Workspace + "/code", m.Workspace + "/dot/fish", m.Workspace + "/dot/zshrc", m.Workspace + "/nowhere"}
 	if !slices.Equal(got.Obeyed, want) || m.Obeyed != nil {
 		t.Fatalf("%q, want %q", got.Obeyed, want)
 	}
@@ -54,4 +55,74 @@ func TestFollowStartUps(t *testing.T) {
 	if d := Guarded(got).AllowWrite(at(m.Home+"/work")).Decide(Delete, m.Workspace+"/dot"); d.Allowed { // with it the file would go
 		t.Errorf("the folder that holds it: %+v", d)
 	}
+}
+
+// Each link on the way to a start-up file is protected, and a name that is missing at its end: for Decide and in the profile.
+func TestFollowStartUpChains(t *testing.T) {
+	m := chains(t)
+	got := m.FollowStartUps()
+	place := at(m.Home + "/dots")
+	p := Guarded(got).AllowWrite(place)
+	for _, c := range chained {
+		for _, op := range []Op{Write, Create, Delete} {
+			if d := p.Decide(op, m.Home+"/dots/"+c.path); d.Allowed != c.open {
+				t.Errorf("%s %s: %+v", op, c.path, d)
+			}
+		}
+	}
+	got.System = "darwin"
+	profile, params, err := Guarded(got).AllowWrite(place).sbpl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range chained {
+		named := slices.ContainsFunc(params, func(p Param) bool {
+			return strings.HasPrefix(p.Name, "OBEYED") && p.Value == m.Home+"/dots/"+c.path && strings.Contains(profile, p.Name)
+		})
+		if named == (c.open || c.within) {
+			t.Errorf("the profile and %s: %v", c.path, named)
+		}
+	}
+}
+
+// chained are names below ~/dots and whether a command may change them.
+var chained = []struct {
+	path         string
+	open, within bool // within: it is closed with the folder that holds it
+}{
+	{"zshrc", false, false}, {"current", false, false}, {"v1/bashrc", false, false}, {"gone", false, false}, {"missing", false, false}, {"missing/deep", false, true},
+	{"config.fish", false, false}, {"unit.service", false, false}, {"loop", false, false}, {"round", false, false},
+	{"other", true, false}, {"v1/other", true, false}, {"v2", true, false},
+}
+
+// chains makes a home folder whose start-up files are links to links in ~/dots.
+func chains(t *testing.T) Machine {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Machine{System: "linux", Home: root + "/home", State: root + "/state", Workspace: root + "/home/work", Temp: root + "/temp"}
+	for _, dir := range []string{"/dots/v1", "/.config/fish", "/.config/systemd/user", "/work"} {
+		if err := os.MkdirAll(m.Home+dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(m.Temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"/real-zshrc", "/dots/v1/bashrc", "/dots/config.fish", "/dots/unit.service"} {
+		if err := os.WriteFile(m.Home+file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{
+		"dots/zshrc": m.Home + "/real-zshrc", ".zshrc": "dots/zshrc", "dots/current": "v1", ".bashrc": "dots/current/bashrc", ".zprofile": "dots/gone", ".profile": "dots/missing/deep",
+		".config/fish/config.fish": "../../dots/config.fish", ".config/systemd/user/unit.service": "../../../dots/unit.service", ".zshenv": "dots/loop", "dots/loop": "round", "dots/round": "loop",
+	} {
+		if err := os.Symlink(to, filepath.Join(m.Home, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
 }

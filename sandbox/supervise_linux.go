@@ -64,9 +64,6 @@ func newSupervisor(p Policy, todo plan) *supervisor {
 		s.nested[path] = true
 	}
 	s.links = links{targets: map[string]bool{}, scanned: map[string]bool{}}
-	for _, path := range todo.Linked {
-		s.links.targets[path] = true
-	}
 	return s
 }
 
