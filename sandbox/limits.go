@@ -30,7 +30,7 @@ func Limits(system string) []string {
 			"A new Git, Mercurial or Jujutsu repository can't be made by a command: its settings are protected from the first moment, also in the session's own folders. Handrail's git tool makes a Git one.",
 			"The settings of a Git submodule whose name has a slash can be prepared elsewhere and moved to their place.",
 			"Where the person has a Git repository whose folder isn't called .git or *.git, its settings are ordinary files to a command. A new one of the kind can't be made: no command makes a file called HEAD outside a folder .git.",
-			"Links with a protected name in a granted folder aren't followed; those of the home folder's start-up files are, as they are when a session begins.",
+			"Links with a protected name in a granted folder aren't followed; those of the home folder's start-up files are, as they are when a command starts.",
 			"Profiles name paths: a granted folder that the person swaps for another while a command runs is that other folder to the command.",
 			"A process of the same user can read the arguments and environment of every other; no profile changes that.",
 			"Programs that run with another user's rights (ps, top, sudo) can't be started.",
