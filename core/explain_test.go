@@ -14,7 +14,7 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{State: dir + "/state", Work: dir + "/rooms", Workspace: dir + "/work", Home: dir + "/home", Executable: dir + "/handrail"}
+	o := Options{State: dir + "/state", Work: dir + "/rooms", Workspace: dir + "/space", Home: dir + "/home", Executable: dir + "/handrail"}
 	granted := filepath.Join(o.Workspace, "proj")
 	for _, d := range []string{granted, o.Home + "/.ssh", o.State} {
 		if err := os.MkdirAll(d, 0o700); err != nil {

@@ -347,7 +347,7 @@ func TestStartRemovesOnlyRooms(t *testing.T) {
 	o := options(t)
 	theirs := []string{"note.txt", "photos/a.txt", "CANARY/a", "ABCDEFGHIJKLMNOPQRSTUVWXY/a", "ABCDEFGHIJKLMNOPQRSTUVWXYZ.txt"}
 	old := "caches-0123456789abcdef0123456789abcdef"
-	left := []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ/tmp/a", "canary/work/a", old + "/npm/a"}
+	left := []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ/tmp/a", "canary/out/a", old + "/npm/a"}
 	theirs = append(theirs, "caches-1123456789abcdef0123456789abcdef/npm/a", "caches-photos/a")
 	for _, name := range append(theirs, left...) {
 		path := filepath.Join(o.Work, name)

@@ -34,7 +34,7 @@ func benchFor(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, m: Machine{
-		Home: root + "/home", State: root + "/home/.local/share/Handrail", Workspace: root + "/home/work", Temp: root + "/temp", Executable: self,
+		Home: root + "/home", State: root + "/home/.local/share/Handrail", Workspace: root + "/home/space", Temp: root + "/temp", Executable: self,
 	}}
 	for _, dir := range []string{b.m.Home, b.m.State, b.m.Workspace, b.m.Temp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -13,7 +13,7 @@ func TestFollowStartUps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Machine{System: "linux", Home: root + "/home", State: root + "/state", Workspace: root + "/home/work", Temp: root + "/temp"}
+	m := Machine{System: "linux", Home: root + "/home", State: root + "/state", Workspace: root + "/home/space", Temp: root + "/temp"}
 	for _, dir := range []string{m.Workspace + "/dot/fish", m.Workspace + "/code", m.Home + "/.config", m.Temp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func TestFollowStartUps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, to := range map[string]string{
-		".zshrc": m.Workspace + "/dot/zshrc", ".config/fish": "../work/dot/fish", ".vscode": m.Workspace + "/code", ".bashrc": m.Workspace + "/nowhere", ".idea": m.Workspace, ".emacs": "/dev/null",
+		".zshrc": m.Workspace + "/dot/zshrc", ".config/fish": "../space/dot/fish", ".vscode": m.Workspace + "/code", ".bashrc": m.Workspace + "/nowhere", ".idea": m.Workspace, ".emacs": "/dev/null",
 		"Documents": m.Workspace + "/dot", ".unheard-of": m.Workspace + "/dot",
 	} {
 		if err := os.Symlink(to, filepath.Join(m.Home, name)); err != nil {
@@ -52,7 +52,7 @@ func TestFollowStartUps(t *testing.T) {
 	if d := Guarded(got).AllowWrite(at(m.Workspace+"/dot")).AllowProtected(m.Workspace+"/dot/zshrc").Decide(Write, m.Workspace+"/dot/zshrc"); !d.Allowed {
 		t.Errorf("opened alone: %+v", d)
 	}
-	if d := Guarded(got).AllowWrite(at(m.Home+"/work")).Decide(Delete, m.Workspace+"/dot"); d.Allowed { // with it the file would go
+	if d := Guarded(got).AllowWrite(at(m.Home+"/space")).Decide(Delete, m.Workspace+"/dot"); d.Allowed { // with it the file would go
 		t.Errorf("the folder that holds it: %+v", d)
 	}
 }
@@ -102,8 +102,8 @@ func chains(t *testing.T) Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Machine{System: "linux", Home: root + "/home", State: root + "/state", Workspace: root + "/home/work", Temp: root + "/temp"}
-	for _, dir := range []string{"/dots/v1", "/.config/fish", "/.config/systemd/user", "/work"} {
+	m := Machine{System: "linux", Home: root + "/home", State: root + "/state", Workspace: root + "/home/space", Temp: root + "/temp"}
+	for _, dir := range []string{"/dots/v1", "/.config/fish", "/.config/systemd/user", "/space"} {
 		if err := os.MkdirAll(m.Home+dir, 0o700); err != nil {
 			t.Fatal(err)
 		}

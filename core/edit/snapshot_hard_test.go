@@ -17,7 +17,7 @@ import (
 	"handrail/core/hint"
 )
 
-// childCommands changes dir/work as one command after another does, for ever, and says each step. Its store is dir/state.
+// childCommands changes the folder work in dir as one command after another does, for ever, and says each step. Its store is dir/state.
 func childCommands(dir string) {
 	l := usual
 	l.reserve, l.time, l.startTime, l.endTime = 0, time.Hour, time.Hour, time.Hour

@@ -34,47 +34,47 @@ func TestFind(t *testing.T) {
 		file(name+"/HEAD", "ref: refs/heads/main\n")
 	}
 	repository("above/.git")
-	folder("above/work/plain/deep")
-	repository("above/work/site/.git")
-	folder("above/work/site/css/a")
-	repository("above/work/bare.git")
-	repository("above/work/site/.git/modules/lib")
-	file("above/work/site/lib/.git", "gitdir: ../.git/modules/lib\n")
-	folder("above/work/site/.git/worktrees/second")
-	file("above/work/site/.git/worktrees/second/HEAD", "ref: refs/heads/second\n")
-	file("above/work/site/.git/worktrees/second/commondir", "../..\n")
-	file("above/work/second/.git", "gitdir: "+at("above/work/site/.git/worktrees/second")+"\n")
-	file("above/work/gone/.git", "gitdir: /nowhere/at/all\n")
-	file("above/work/noise/.git", "hello\n")
-	file("above/work/plain2/.git", "gitdir: ../plain\n")
-	folder("above/work/empty/.git")
-	file("above/work/lost/.git", "gitdir: ../lostdir\n")
-	file("above/work/lostdir/commondir", "../plain\n")
-	if err := os.Symlink(at("above/work/site/.git"), at("above/work/plain/.git")); err != nil {
+	folder("above/proj/plain/deep")
+	repository("above/proj/site/.git")
+	folder("above/proj/site/css/a")
+	repository("above/proj/bare.git")
+	repository("above/proj/site/.git/modules/lib")
+	file("above/proj/site/lib/.git", "gitdir: ../.git/modules/lib\n")
+	folder("above/proj/site/.git/worktrees/second")
+	file("above/proj/site/.git/worktrees/second/HEAD", "ref: refs/heads/second\n")
+	file("above/proj/site/.git/worktrees/second/commondir", "../..\n")
+	file("above/proj/second/.git", "gitdir: "+at("above/proj/site/.git/worktrees/second")+"\n")
+	file("above/proj/gone/.git", "gitdir: /nowhere/at/all\n")
+	file("above/proj/noise/.git", "hello\n")
+	file("above/proj/plain2/.git", "gitdir: ../plain\n")
+	folder("above/proj/empty/.git")
+	file("above/proj/lost/.git", "gitdir: ../lostdir\n")
+	file("above/proj/lostdir/commondir", "../plain\n")
+	if err := os.Symlink(at("above/proj/site/.git"), at("above/proj/plain/.git")); err != nil {
 		t.Fatal(err)
 	}
-	work := "above/work"
+	proj := "above/proj"
 	for _, c := range []struct {
 		name, dir string
 		want      Repository // paths below root
 		err       string
 	}{
-		{"the top", work + "/site", Repository{work + "/site", work + "/site/.git", work + "/site/.git"}, ""},
-		{"below the top", work + "/site/css/a", Repository{work + "/site", work + "/site/.git", work + "/site/.git"}, ""},
-		{"inside the Git folder", work + "/site/.git", Repository{work + "/site", work + "/site/.git", work + "/site/.git"}, ""},
-		{"bare", work + "/bare.git", Repository{"", work + "/bare.git", work + "/bare.git"}, ""},
-		{"below bare", work + "/bare.git/refs", Repository{"", work + "/bare.git", work + "/bare.git"}, ""},
-		{"submodule", work + "/site/lib", Repository{work + "/site/lib", work + "/site/.git/modules/lib", work + "/site/.git/modules/lib"}, ""},
-		{"linked work tree", work + "/second", Repository{work + "/second", work + "/site/.git/worktrees/second", work + "/site/.git"}, ""},
-		{"through a link", work + "/plain/deep", Repository{work + "/plain", work + "/site/.git", work + "/site/.git"}, ""},
-		{"not above the ceiling", work, Repository{}, ErrNone.Error()},
-		{"an empty .git is none", work + "/empty", Repository{}, ErrNone.Error()},
-		{"leads nowhere", work + "/gone", Repository{}, "it leads to \"/nowhere/at/all\", which is not there"},
-		{"no pointer", work + "/noise", Repository{}, "it doesn't say where the Git folder is"},
-		{"leads to a plain folder", work + "/plain2", Repository{}, "it leads to no Git folder"},
-		{"leads on to a plain folder", work + "/lost", Repository{}, "it leads to no Git folder"},
+		{"the top", proj + "/site", Repository{proj + "/site", proj + "/site/.git", proj + "/site/.git"}, ""},
+		{"below the top", proj + "/site/css/a", Repository{proj + "/site", proj + "/site/.git", proj + "/site/.git"}, ""},
+		{"inside the Git folder", proj + "/site/.git", Repository{proj + "/site", proj + "/site/.git", proj + "/site/.git"}, ""},
+		{"bare", proj + "/bare.git", Repository{"", proj + "/bare.git", proj + "/bare.git"}, ""},
+		{"below bare", proj + "/bare.git/refs", Repository{"", proj + "/bare.git", proj + "/bare.git"}, ""},
+		{"submodule", proj + "/site/lib", Repository{proj + "/site/lib", proj + "/site/.git/modules/lib", proj + "/site/.git/modules/lib"}, ""},
+		{"linked work tree", proj + "/second", Repository{proj + "/second", proj + "/site/.git/worktrees/second", proj + "/site/.git"}, ""},
+		{"through a link", proj + "/plain/deep", Repository{proj + "/plain", proj + "/site/.git", proj + "/site/.git"}, ""},
+		{"not above the ceiling", proj, Repository{}, ErrNone.Error()},
+		{"an empty .git is none", proj + "/empty", Repository{}, ErrNone.Error()},
+		{"leads nowhere", proj + "/gone", Repository{}, "it leads to \"/nowhere/at/all\", which is not there"},
+		{"no pointer", proj + "/noise", Repository{}, "it doesn't say where the Git folder is"},
+		{"leads to a plain folder", proj + "/plain2", Repository{}, "it leads to no Git folder"},
+		{"leads on to a plain folder", proj + "/lost", Repository{}, "it leads to no Git folder"},
 	} {
-		got, err := Find(at(c.dir), at(work))
+		got, err := Find(at(c.dir), at(proj))
 		for _, p := range []*string{&c.want.Top, &c.want.Dir, &c.want.Common} {
 			if *p != "" {
 				*p = at(*p)

@@ -176,14 +176,14 @@ func TestGrantable(t *testing.T) {
 		want   bool
 	}{
 		{h, "/home/me/Handrail", true}, {h, "/home/me/Handrail/.github", true}, {h, "/home/me/Photos", true}, {h, "/srv/data", true},
-		{h, "/mnt/disk/work", true}, {h, "/tmp/x", true}, {h, "/home/me/Photos/2026", true},
+		{h, "/mnt/disk/proj", true}, {h, "/tmp/x", true}, {h, "/home/me/Photos/2026", true},
 		{h, "/", false}, {h, "/home", false}, {h, "/home/me", false}, {h, "", false}, {h, "Photos", false}, {h, "/home/me/../me/Photos", false},
-		{h, "/home/me/.ssh", false}, {h, "/home/me/.config/x", false}, {h, "/home/me/.local/state", false}, {h, "/home/me/.local/state/handrail/work", false},
+		{h, "/home/me/.ssh", false}, {h, "/home/me/.config/x", false}, {h, "/home/me/.local/state", false}, {h, "/home/me/.local/state/handrail/out", false},
 		{h, "/opt/handrail", false}, {h, "/opt", false}, {h, "/usr/local/x", false}, {h, "/usr", false}, {h, "/etc", false}, {h, "/var", false},
 		{h, "/mnt/disk", false}, {h, "/media", false},
 		{Home{}, "/home/me/Photos", false},
 		{loose, "/home/me/Handrail", true}, {loose, "/home/me", false}, {mac, "/Applications/Handrail.app/Contents", false},
-		{mac, "/Users/me/Documents/Taxes", true}, {mac, "/Volumes/Disk/work", true},
+		{mac, "/Users/me/Documents/Taxes", true}, {mac, "/Volumes/Disk/proj", true},
 		{mac, "/Users", false}, {mac, "/Users/me/Library", false}, {mac, "/Users/me/Library/Mail", false}, {mac, "/Applications", false},
 		{mac, "/Volumes/Disk", false}, {mac, "/System/x", false}, {mac, "/private", false},
 		// On a file system without case these are the same folders.

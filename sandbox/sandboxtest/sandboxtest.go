@@ -87,14 +87,14 @@ func NewBench(t *testing.T) *Bench {
 		Caches: filepath.Join(root, "caches"), Executable: self, Path: []string{"/usr/local/bin", "/usr/bin", "/bin", filepath.Join(home, "tools/bin")},
 		Secrets: []string{filepath.Join(home, "work/granted/key.pem"), filepath.Join(home, "work/private")},
 	}}
-	for _, dir := range []string{b.Machine.State, b.Machine.Temp, b.Machine.Caches, b.Machine.Workspace, b.Outside, home + "/work/granted", home + "/work/other", home + "/work/private",
+	for _, dir := range []string{b.Machine.State, b.Machine.Temp, b.Machine.Caches, b.Machine.Workspace, b.Outside, b.Machine.Workspace + "/granted", b.Machine.Workspace + "/other", b.Machine.Workspace + "/private",
 		home + "/Documents", home + "/Pictures", home + "/Music", home + "/.ssh", home + "/tools/bin", home + "/tools/lib"} {
 		b.Dir(dir)
 	}
 	b.File(home+"/.ssh/id_ed25519", "secret key\n")
 	b.File(b.Machine.State+"/tokens", "secret token\n")
-	b.File(home+"/work/granted/key.pem", "secret key\n")
-	b.File(home+"/work/private/diary.txt", "secret diary\n")
+	b.File(b.Machine.Workspace+"/granted/key.pem", "secret key\n")
+	b.File(b.Machine.Workspace+"/private/diary.txt", "secret diary\n")
 	b.File(home+"/Documents/letter.txt", "letter\n")
 	b.File(home+"/.bashrc", "# mine\n")
 	return b
