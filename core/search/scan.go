@@ -484,6 +484,7 @@ func (b *batch) put(r row) error {
 		b.next++
 		b.bytes += p.size
 	}
+	b.files++
 	return b.due()
 }
 

@@ -454,6 +454,48 @@ func TestFoldersChangeWhileReading(t *testing.T) {
 	<-ended
 }
 
+// After many files the index is put together anew, and what that frees goes back to the disk.
+func TestMerges(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(Options{File: filepath.Join(t.TempDir(), "search.db"), Closed: func(string) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if err := x.SetFolders([]string{dir}); err != nil {
+		t.Fatal(err)
+	}
+	w := newWatch()
+	defer w.close()
+	read := func() (parts, free int) {
+		t.Helper()
+		if err := errors.Join(x.scan(t.Context(), x.folders[0], ".", w), x.merge(t.Context()),
+			x.write.QueryRow("select count(distinct segid) from entry_idx").Scan(&parts), x.write.QueryRow("pragma freelist_count").Scan(&free)); err != nil {
+			t.Fatal(err)
+		}
+		return parts, free
+	}
+	parts := 0
+	for i := range 3 {
+		for j := range manyFiles / 5 {
+			write(t, filepath.Join(dir, fmt.Sprintf("%d-%d.txt", i, j)), fmt.Sprintf("a bird of kind %d-%d\n", i, j))
+		}
+		parts, _ = read()
+	}
+	if parts < 2 || x.written != 3*(manyFiles/5) {
+		t.Fatalf("%d parts, %d files since the last merge", parts, x.written)
+	}
+	for j := range manyFiles {
+		write(t, filepath.Join(dir, fmt.Sprintf("%d.txt", j)), fmt.Sprintf("another bird, %d\n", j))
+	}
+	if parts, free := read(); parts != 1 || free != 0 || x.written != 0 {
+		t.Errorf("%d parts, %d free pages, %d files since the last merge", parts, free, x.written)
+	}
+}
+
 // One query doesn't take as long as it likes.
 func TestLongPhrase(t *testing.T) {
 	list := termsOf(`"` + strings.Repeat("e ", 499) + `"`)
