@@ -19,13 +19,20 @@ type searchState struct {
 	State string `help:"Folder of Handrail's own files." type:"path" placeholder:"DIR"`
 }
 
-func (c searchState) folders() (state string, folders []string, err error) {
+// change has the list of folders changed; with nil it gives the list alone.
+func (c searchState) change(to func(folders []string) ([]string, error)) (folders []string, err error) {
 	p := places{State: c.State}
 	if err := p.fill(); err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	folders, err = core.SearchFolders(p.State)
-	return p.State, folders, err
+	if err != nil || to == nil {
+		return folders, err
+	}
+	if folders, err = to(folders); err != nil {
+		return nil, err
+	}
+	return folders, core.SetSearchFolders(p.State, folders)
 }
 
 type searchListCommand struct {
@@ -34,7 +41,7 @@ type searchListCommand struct {
 
 // Run lists the folders whose files assistants find by what is in them.
 func (c *searchListCommand) Run() error {
-	_, folders, err := c.folders()
+	folders, err := c.change(nil)
 	if err != nil {
 		return err
 	}
@@ -54,27 +61,25 @@ type searchAddCommand struct {
 
 // Run adds folders. Which client may see what is found there is another matter: it needs to be allowed to read it.
 func (c *searchAddCommand) Run() error {
-	state, folders, err := c.folders()
-	if err != nil {
-		return err
-	}
-	for _, f := range c.Folders {
-		real, err := filepath.EvalSymlinks(f)
-		if err != nil {
-			return fmt.Errorf("adding a folder: %w", err)
+	_, err := c.change(func(folders []string) ([]string, error) {
+		for _, f := range c.Folders {
+			real, err := filepath.EvalSymlinks(f)
+			if err != nil {
+				return nil, fmt.Errorf("adding a folder: %w", err)
+			}
+			if info, err := os.Stat(real); err != nil || !info.IsDir() {
+				return nil, fmt.Errorf("adding %s: it is no folder", f)
+			}
+			if !slices.Contains(folders, real) {
+				folders = append(folders, real)
+			}
 		}
-		if info, err := os.Stat(real); err != nil || !info.IsDir() {
-			return fmt.Errorf("adding %s: it is no folder", f)
-		}
-		if !slices.Contains(folders, real) {
-			folders = append(folders, real)
-		}
+		return folders, nil
+	})
+	if err == nil {
+		fmt.Println("Their files are read at the next search, or when Handrail starts. An assistant finds only what it may read.")
 	}
-	if err := core.SetSearchFolders(state, folders); err != nil {
-		return err
-	}
-	fmt.Println("Their files are read at the next search, or when Handrail starts. An assistant finds only what it may read.")
-	return nil
+	return err
 }
 
 type searchRemoveCommand struct {
@@ -82,22 +87,21 @@ type searchRemoveCommand struct {
 	Folders     []string `arg:"" type:"path" help:"Folders to take out."`
 }
 
-// Run takes folders out, with what the index holds of them.
+// Run takes folders out. What the index holds of them goes at the next search, or when Handrail starts.
 func (c *searchRemoveCommand) Run() error {
-	state, folders, err := c.folders()
-	if err != nil {
-		return err
-	}
-	for _, f := range c.Folders {
-		real, err := filepath.EvalSymlinks(f)
-		if err != nil {
-			real = f
+	_, err := c.change(func(folders []string) ([]string, error) {
+		for _, f := range c.Folders {
+			real, err := filepath.EvalSymlinks(f)
+			if err != nil {
+				real = f
+			}
+			i := slices.IndexFunc(folders, func(g string) bool { return g == f || g == real })
+			if i < 0 {
+				return nil, fmt.Errorf("taking out %s: it is not in the list", f)
+			}
+			folders = slices.Delete(folders, i, i+1)
 		}
-		i := slices.IndexFunc(folders, func(g string) bool { return g == f || g == real })
-		if i < 0 {
-			return fmt.Errorf("taking out %s: it is not in the list", f)
-		}
-		folders = slices.Delete(folders, i, i+1)
-	}
-	return core.SetSearchFolders(state, folders)
+		return folders, nil
+	})
+	return err
 }

@@ -34,8 +34,6 @@ func open(t testing.TB, o Options, folders ...string) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
 	for i, f := range folders {
 		if real, err := filepath.EvalSymlinks(f); err == nil {
 			folders[i] = real
@@ -44,19 +42,30 @@ func open(t testing.TB, o Options, folders ...string) *Index {
 	if err := x.SetFolders(folders); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		defer close(ended)
-		x.Run(ctx)
-	}()
+	stop := running(t, x)
 	t.Cleanup(func() {
-		cancel()
-		<-ended
+		stop()
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	x.awaitRound(t, 1)
 	return x
+}
+
+// running has an index read until stop.
+func running(t testing.TB, x *Index) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		x.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // awaitRound waits until so many rounds of reading have ended.
@@ -431,12 +440,8 @@ func TestFoldersChangeWhileReading(t *testing.T) {
 	if err := x.SetFolders([]string{dir}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		x.Run(ctx)
-	}()
+	defer running(t, x)()
+	defer close(release)
 	<-began
 	release <- struct{}{} // one is written, in a transaction that stays open
 	<-began
@@ -449,9 +454,6 @@ func TestFoldersChangeWhileReading(t *testing.T) {
 	if s := x.Status(); len(s.Folders) != 0 {
 		t.Errorf("status %+v", s)
 	}
-	cancel()
-	close(release)
-	<-ended
 }
 
 // After many files the index is put together anew, and what that frees goes back to the disk.
@@ -586,18 +588,11 @@ func TestRests(t *testing.T) {
 	if err := x.SetFolders([]string{dir}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		x.Run(ctx)
-	}()
+	defer running(t, x)()
 	<-asked
 	if s := x.Status(); s.Files != 0 || s.Waiting != 1 || !s.Busy {
 		t.Errorf("status %+v", s)
 	}
-	cancel()
-	<-ended
 }
 
 func TestFolders(t *testing.T) {
