@@ -172,6 +172,12 @@ func TestCommands(t *testing.T) {
 		{"no such rule", []string{"rules", "remove", "0a0b0c0d0e0f", "--state", c.state}, true, "no keychain"},
 		{"clear the rules", []string{"rules", "clear", "--state", c.state}, false, "no lasting rules"},
 		{"revoke nobody", []string{"connect", "nobody", "--revoke", "--state", c.state}, true, "nobody"},
+		{"no folder is searched", []string{"search", "--state", c.state}, false, "No folder is searched"},
+		{"search a folder", []string{"search", "add", c.home, "--state", c.state}, false, "only what it may read"},
+		{"search no folder", []string{"search", "add", c.home + "/none", "--state", c.state}, true, "none"},
+		{"searched folders", []string{"search", "list", "--state", c.state}, false, c.home},
+		{"search it no more", []string{"search", "remove", c.home, "--state", c.state}, false, ""},
+		{"take out what isn't there", []string{"search", "remove", c.home, "--state", c.state}, true, "not in the list"},
 		{"dialog", []string{"dialog"}, true, ""},
 		{"launch by hand", []string{"launch"}, true, ""},
 	} {
