@@ -110,6 +110,9 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 	if errors.Is(err, search.ErrNoWords) {
 		return answer{}, hint.New("bad_arguments", "the query holds no word to look for").Then("write the words that the file would hold")
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return answer{}, hint.New("too_slow", "the search was stopped").Because("it took too long").Then("look for fewer or rarer words, or name a folder")
+	}
 	if err != nil {
 		return answer{}, err
 	}
