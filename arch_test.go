@@ -36,6 +36,7 @@ var rules = []struct {
 	{"handrail/core/audit", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/credential", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/hint", []string{"handrail/..."}, true, "a leaf"},
+	{"handrail/core/statefile", []string{"handrail/..."}, true, "a leaf"},
 	{"handrail/core/server", []string{"handrail/core/job", "handrail/core/grant", "handrail/core/edit", "handrail/sandbox/..."}, false, "the endpoint carries calls and judges none"},
 	{"handrail/sandbox/...", []string{"handrail/core/...", "handrail/app/...", "handrail/assets", "fyne.io/...", "github.com/modelcontextprotocol/..."}, true, "the sandbox knows nothing of clients and tools"},
 	{"handrail/assets", []string{"handrail/...", "fyne.io/..."}, true, "bytes only"},

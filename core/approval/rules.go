@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,11 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"handrail/core/statefile"
 )
 
 // Rules keeps the lasting rules that the person chose with Always Allow, in a file of the state folder. A rule covers a question
@@ -52,9 +55,9 @@ var (
 	// ErrNoKey is given when there is no keychain, so that no rule can be kept.
 	ErrNoKey = errors.New("there is no keychain, so no lasting rule can be kept")
 	// ErrNoRule is given for a rule that isn't there.
-	ErrNoRule   = errors.New("there is no such rule")
-	errForeign  = errors.New("the file of lasting rules was changed by another program: none of them counts; remove it to begin anew")
-	errNotAsked = errors.New("no lasting rule was offered")
+	ErrNoRule     = errors.New("there is no such rule")
+	errForeign    = errors.New("the file of lasting rules was changed by another program: none of them counts; remove it to begin anew")
+	errNotOffered = errors.New("no lasting rule was offered")
 )
 
 // OpenRules opens the rules of a state folder. key is from the keychain; nil is none.
@@ -85,17 +88,15 @@ func (s *Rules) Offers() bool {
 // lasting is what of a request a rule is about, and its name.
 func (r Request) lasting() (Request, string, error) {
 	if r.Kind != Exec || r.Command == nil || r.Command.Rule == nil {
-		return r, "", errNotAsked
+		return r, "", errNotOffered
 	}
 	command := *r.Command
-	for _, text := range []string{command.Text, command.Runs, r.Folder, command.Rule.Script} {
-		if !utf8.ValidString(text) { // two of them may look the same in the file
-			return r, "", errNotAsked
-		}
-	}
 	command.Why = nil
 	r.Command, r.Session, r.Reason = &command, "", ""
 	r.Who.PID, r.Who.Version = 0, ""
+	if _, err := json.Marshal(r); err != nil { // a text that is no UTF-8: two of them could look the same in the file
+		return r, "", fmt.Errorf("%w: %w", errNotOffered, err)
+	}
 	digest := r.Digest()
 	return r, hex.EncodeToString(digest[:6]), nil
 }
@@ -172,9 +173,9 @@ func (s *Rules) RemoveAll() error {
 
 // rulesFile is the file's JSON.
 type rulesFile struct {
-	Version int             `json:"version"`
-	Rules   json.RawMessage `json:"rules"`
-	MAC     string          `json:"mac"`
+	Version int            `json:"version"`
+	Rules   jsontext.Value `json:"rules"`
+	MAC     string         `json:"mac"`
 }
 
 func (s *Rules) mac(rules []byte) string {
@@ -198,28 +199,16 @@ func (s *Rules) read() {
 		return
 	}
 	var f rulesFile
-	if err := strict(text, &f); err != nil || f.Version != 1 || !hmac.Equal([]byte(s.mac(f.Rules)), []byte(f.MAC)) {
+	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil || f.Version != 1 || !hmac.Equal([]byte(s.mac(f.Rules)), []byte(f.MAC)) {
 		s.err = errForeign
 		return
 	}
 	var list []KeptRule
-	if err := strict(f.Rules, &list); err != nil {
+	if err := json.Unmarshal(f.Rules, &list, json.RejectUnknownMembers(true)); err != nil {
 		s.err = errForeign
 		return
 	}
 	s.list = list
-}
-
-func strict(text []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one value")
-	}
-	return nil
 }
 
 // change replaces the list, while no other process does.
@@ -229,7 +218,7 @@ func (s *Rules) change(f func([]KeptRule) ([]KeptRule, error)) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	unlock, err := lock(s.file + ".lock")
+	unlock, err := statefile.Lock(s.file)
 	if err != nil {
 		return fmt.Errorf("changing the lasting rules: %w", err)
 	}
@@ -248,7 +237,7 @@ func (s *Rules) change(f func([]KeptRule) ([]KeptRule, error)) error {
 	}
 	text, err := json.Marshal(rulesFile{1, rules, s.mac(rules)})
 	if err == nil {
-		err = replace(s.file, text)
+		err = statefile.Replace(s.file, text)
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the lasting rules: %w", err)
@@ -276,20 +265,4 @@ func readOwn(path string) ([]byte, error) {
 		err = errForeign
 	}
 	return text, err
-}
-
-// replace puts text in place of a file, whole or not at all. CreateTemp makes it with mode 0600.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".exec-rules-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

@@ -177,7 +177,8 @@ func TestRulesFailClosed(t *testing.T) {
 		s := OpenRules(t.TempDir(), rulesKey)
 		for _, change := range []func(*Request){
 			func(r *Request) { r.Kind = Delete }, func(r *Request) { r.Command = nil }, func(r *Request) { r.Command.Rule = nil },
-			func(r *Request) { r.Command.Runs = "cat \xff" },
+			func(r *Request) { r.Command.Runs = "cat \xff" }, func(r *Request) { r.Command.Files[0].Path += "\xff" }, func(r *Request) { r.Command.Files[1].Real += "\xff" },
+			func(r *Request) { r.Who.Name = "\xff" }, func(r *Request) { r.Who.Program = "/\xff" }, func(r *Request) { r.Home = "/\xff" },
 		} {
 			r := ruled()
 			change(&r)

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
@@ -23,6 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"handrail/core/hint"
+	"handrail/core/statefile"
 )
 
 // Tokens are the bearer tokens of HTTP clients, one a client, kept in a file as SHA-256 hashes (a token has 260 random
@@ -323,7 +323,7 @@ func (t *Tokens) change(f func([]tokenEntry) ([]tokenEntry, error)) error {
 	if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
 		return fmt.Errorf("making the folder of the token file: %w", err)
 	}
-	unlock, err := lockFile(t.path + ".lock")
+	unlock, err := statefile.Lock(t.path)
 	if err != nil {
 		return fmt.Errorf("locking the token file: %w", err)
 	}
@@ -346,43 +346,11 @@ func (t *Tokens) changeLocked(f func([]tokenEntry) ([]tokenEntry, error)) (gone 
 	}
 	text, err := json.Marshal(tokenFile{Version: tokenFileVersion, Tokens: entries}, jsontext.WithIndent("  "))
 	if err == nil {
-		err = writeFile(t.path, append(text, '\n'))
+		err = statefile.Replace(t.path, append(text, '\n'))
 	}
 	if err != nil {
 		return gone, revoked, fmt.Errorf("writing the token file: %w", err)
 	}
 	more, revoked := t.reload()
 	return append(gone, more...), revoked, t.err
-}
-
-// writeFile replaces a file: the old text or the new, never half.
-func writeFile(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = io.Copy(f, bytes.NewReader(text)); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
 }

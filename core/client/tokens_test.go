@@ -293,7 +293,7 @@ func TestChangedAtOnce(t *testing.T) {
 	if err != nil || len(list) != 32 {
 		t.Errorf("%d tokens, %v", len(list), err)
 	}
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".tokens-*"))
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".tokens.json-*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %q, %v", left, err)
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+
+	"handrail/core/statefile"
 )
 
 // PolicyStore keeps the policy in force: what the person's policy file says, as far as that allows no more than what they
@@ -113,7 +115,7 @@ func (s *PolicyStore) keep(p Policy) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(s.kept, text)
+	return statefile.Replace(s.kept, text)
 }
 
 // Now gives the policy in force. It reads the file anew where that has changed.
@@ -221,21 +223,4 @@ func readBounded(path string) ([]byte, error) {
 		err = errors.New("it is too long")
 	}
 	return text, err
-}
-
-// writeWhole replaces a file by one that holds text, or leaves it as it is.
-func writeWhole(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".exec-policy-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

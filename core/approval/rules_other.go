@@ -1,7 +1,0 @@
-//go:build !unix
-
-package approval
-
-import "errors"
-
-func lock(string) (func(), error) { return nil, errors.ErrUnsupported }
