@@ -337,6 +337,27 @@ func TestTaken(t *testing.T) {
 	}
 }
 
+// A token that is taken back while no keychain answers says that its client's lasting rules are still there, if there are any.
+func TestRevokeWithoutKeychain(t *testing.T) {
+	c := newComputer(t)
+	revoke := func() (string, error) {
+		t.Helper()
+		if out, err := c.run(t, "connect", "cursor", "--http", "--state", c.state); err != nil {
+			t.Fatal(out)
+		}
+		return c.run(t, "connect", "cursor", "--revoke", "--state", c.state)
+	}
+	if out, err := revoke(); err != nil {
+		t.Errorf("without rules: %v %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(c.state, "exec-rules.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := revoke(); err == nil || !strings.Contains(out, "no longer connect") || !strings.Contains(out, "handrail rules clear") {
+		t.Errorf("with rules: %v %s", err, out)
+	}
+}
+
 // The server ends at once on a signal, with the log whole; killed, it leaves no process behind, and the next one tells what had run.
 func TestEnds(t *testing.T) {
 	for _, sig := range []os.Signal{os.Interrupt, os.Kill} {
