@@ -35,7 +35,6 @@ func (h *Host) room(s *client.Session) (tool.Room, error) {
 		if s.Context().Err() != nil {
 			return tool.Room{}, errNoSession
 		}
-		var err error
 		caches, err := clientCaches(h.opts.Work, s.Client.ID)
 		if err != nil {
 			return tool.Room{}, err

@@ -2,8 +2,9 @@ package command
 
 import "strings"
 
-// Rule is a lasting rule that could be offered to the person: this program, with any words by which it loads no code and
-// no settings from files and changes nothing. The zero value covers nothing.
+// Rule says what lets a lasting rule be offered to the person: this program, with words by which it loads no code and no settings
+// from files and changes nothing, or a script of such commands. What is then kept is narrower (package approval): the very command,
+// folder and files. The zero value covers nothing.
 type Rule struct {
 	// Program is the path it is found at, Real that with links resolved. The user can't write either.
 	Program, Real string
@@ -58,8 +59,8 @@ var alwaysProfiles = map[string]struct {
 var notLasting = set("git rg mdfind")
 
 // AlwaysAllow says whether a lasting rule can be offered for a plan, and which; else why not. It is offered only for one
-// plain command whose program the user can't write, with words by which it loads no code or settings from files. The
-// words, not the text, are what the rule is about: every time, a plan must be judged again ([Rule.Covers]).
+// plain command whose program the user can't write, with words by which it loads no code or settings from files. Whether
+// that is so is found out anew each time, also for a command that is covered already.
 func AlwaysAllow(p Plan) (Rule, bool, string) {
 	if why := p.Unreduced(); why != "" {
 		return Rule{}, false, why
