@@ -41,22 +41,39 @@ func (w *world) git(dir string, args []string) error {
 	return nil
 }
 
+// fakeGit has the session find a script in place of git, which does what before says and then what git does. room gives the
+// session's folders once it has made a call.
+func (w *world) fakeGit(before string) (room func() Room) {
+	w.put("w/bin/git", []byte("#!/bin/sh\n"+before+"\nexec /usr/bin/git \"$@\"\n"))
+	w.do([]string{"program", "w/bin/git"})
+	var made Room
+	session := w.gate.Session
+	w.gate.Session = func(s *client.Session) (Room, error) {
+		r, err := session(s)
+		r.Env = append(slices.Clone(r.Env), "PATH="+w.path("w/bin")+":/usr/bin:/bin")
+		made = r
+		return r, err
+	}
+	return func() Room { return made }
+}
+
+// origin makes w/from, a repository to clone.
+func (w *world) origin() {
+	for name, text := range map[string]string{"w/from/f.txt": "one\n", "w/from/d/g.txt": "two\n"} {
+		w.put(name, []byte(text))
+	}
+	for _, args := range []string{"init", "add .", "commit -m x"} {
+		w.do(append([]string{"git", "w/from"}, strings.Fields(args)...))
+	}
+}
+
 // A command that is cancelled, or killed, while it changes a repository's settings leaves them as they were, and no lock.
 func TestSettingsStopped(t *testing.T) {
 	for _, how := range []string{"cancelled", "killed"} {
 		t.Run(how, func(t *testing.T) {
 			w := newWorld(t, true)
 			defer w.close()
-			w.put("w/bin/git", []byte("#!/bin/sh\ncase \"$*\" in *--replace-all*) echo > \"$TMPDIR/begun\"; exec sleep 600 ;; esac\nexec /usr/bin/git \"$@\"\n"))
-			w.do([]string{"program", "w/bin/git"})
-			var room Room
-			session := w.gate.Session
-			w.gate.Session = func(s *client.Session) (Room, error) {
-				r, err := session(s)
-				r.Env = append(slices.Clone(r.Env), "PATH="+w.path("w/bin")+":/usr/bin:/bin")
-				room = r
-				return r, err
-			}
+			room := w.fakeGit("case \"$*\" in *--replace-all*) echo > \"$TMPDIR/begun\"; exec sleep 600 ;; esac")
 			w.do([]string{"git", "w/proj", "init"})
 			w.person.will("allow")
 			if got := w.play(`{"request_access": {"folder": "proj"}}`); !strings.Contains(got, "You may") {
@@ -67,7 +84,7 @@ func TestSettingsStopped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			begun := filepath.Join(room.Temp, "begun")
+			begun := filepath.Join(room().Temp, "begun")
 			if err := unix.Mkfifo(begun, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -140,30 +157,17 @@ func TestCloneStopped(t *testing.T) {
 						then = "exit 1"
 					}
 					// It leaves what it made, as git does when it is killed at once.
-					w.put("w/bin/git", fmt.Appendf(nil, "#!/bin/sh\nfor last in \"$@\"; do :; done\ncase \"$1\" in\n%s)\n[ $1 = checkout ] && echo one > \"$GIT_WORK_TREE/f.txt\" || mkdir -p \"$last/.git/objects\"\n"+
-						"echo > \"$TMPDIR/begun\"; %s ;;\nesac\nexec /usr/bin/git \"$@\"\n", where, then))
-					w.do([]string{"program", "w/bin/git"})
-					for name, text := range map[string]string{"w/from/f.txt": "one\n", "w/from/d/g.txt": "two\n", "w/proj/mine.txt": "mine\n"} {
-						w.put(name, []byte(text))
-					}
+					room := w.fakeGit("for last in \"$@\"; do :; done\ncase \"$1\" in\n" + where + ")\n[ $1 = checkout ] && echo one > \"$GIT_WORK_TREE/f.txt\" || mkdir -p \"$last/.git/objects\"\n" +
+						"echo > \"$TMPDIR/begun\"; " + then + " ;;\nesac")
+					w.origin()
+					w.put("w/proj/mine.txt", []byte("mine\n"))
 					w.do([]string{"mkdir", "w/proj/there"})
-					for _, args := range []string{"init", "add .", "commit -m x"} {
-						w.do(append([]string{"git", "w/from"}, strings.Fields(args)...))
-					}
-					var room Room
-					session := w.gate.Session
-					w.gate.Session = func(s *client.Session) (Room, error) {
-						r, err := session(s)
-						r.Env = append(slices.Clone(r.Env), "PATH="+w.path("w/bin")+":/usr/bin:/bin")
-						room = r
-						return r, err
-					}
 					w.person.will("allow")
 					if got := w.play(`{"request_access": {"folder": "proj"}}`); !strings.Contains(got, "You may") {
 						t.Fatal(got)
 					}
 					w.person.will("allow")
-					begun := filepath.Join(room.Temp, "begun")
+					begun := filepath.Join(room().Temp, "begun")
 					if err := unix.Mkfifo(begun, 0o600); err != nil {
 						t.Fatal(err)
 					}
@@ -220,32 +224,18 @@ func TestCloneGoesOn(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		w := newWorld(t, true)
 		defer w.close()
-		then := "exec /usr/bin/git \"$@\""
+		then := ""
 		if fails {
 			then = "mkdir -p \"$last/.git/objects\"; exit 1"
 		}
-		w.put("w/bin/git", fmt.Appendf(nil, "#!/bin/sh\nfor last in \"$@\"; do :; done\ncase \"$1\" in clone) read x < \"$TMPDIR/go\"; %s ;; esac\nexec /usr/bin/git \"$@\"\n", then))
-		w.do([]string{"program", "w/bin/git"})
-		for name, text := range map[string]string{"w/from/f.txt": "one\n", "w/from/d/g.txt": "two\n"} {
-			w.put(name, []byte(text))
-		}
-		for _, args := range []string{"init", "add .", "commit -m x"} {
-			w.do(append([]string{"git", "w/from"}, strings.Fields(args)...))
-		}
-		var room Room
-		session := w.gate.Session
-		w.gate.Session = func(s *client.Session) (Room, error) {
-			r, err := session(s)
-			r.Env = append(slices.Clone(r.Env), "PATH="+w.path("w/bin")+":/usr/bin:/bin")
-			room = r
-			return r, err
-		}
+		room := w.fakeGit("for last in \"$@\"; do :; done\ncase \"$1\" in clone) read x < \"$TMPDIR/go\"; " + then + " ;; esac")
+		w.origin()
 		w.person.will("allow")
 		if got := w.play(`{"write_file": {"path": "copy/x", "content": ""}}`); strings.HasPrefix(got, "error") {
 			t.Fatal(got)
 		}
 		w.do([]string{"rm", "w/copy/x"})
-		if err := unix.Mkfifo(filepath.Join(room.Temp, "go"), 0o600); err != nil {
+		if err := unix.Mkfifo(filepath.Join(room().Temp, "go"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.gate.testOnlyAnswerBy = time.Millisecond
@@ -254,7 +244,7 @@ func TestCloneGoesOn(t *testing.T) {
 		if !strings.Contains(got, "still running") || !strings.Contains(got, `action checkout, ref HEAD and paths ["."]`) {
 			t.Fatal(got)
 		}
-		if err := os.WriteFile(filepath.Join(room.Temp, "go"), []byte("\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(room().Temp, "go"), []byte("\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for _, j := range w.gate.Jobs.List(w.sessions.Live()[0].ID) {
