@@ -3,21 +3,16 @@
 package app
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/creack/pty"
 
 	"handrail/core/approval"
 )
@@ -219,7 +214,7 @@ func TestAttackTable(t *testing.T) {
 				"replay: an answer to the question before": {"twice", "", "yes\nyes\nyes\n"},
 			} {
 				rows.Add(1)
-				if got := onTerminal(t, string(kind), c.how, c.before, c.typed); !strings.Contains(got, " false (") {
+				if got, _ := onTerminal(t, "en", string(kind), c.how, c.before, c.typed); !strings.Contains(got, " false (") {
 					t.Errorf("%s: %s", name, got)
 				}
 			}
@@ -264,48 +259,4 @@ func TestAttackTable(t *testing.T) {
 			}
 		})
 	}
-}
-
-// onTerminal has a process ask on a terminal of its own and gives what it says came of it.
-func onTerminal(t *testing.T, kind, how, before, typed string) string {
-	t.Helper()
-	keyboard, tty, err := pty.Open()
-	must(t, err)
-	defer keyboard.Close()
-	_, err = io.WriteString(keyboard, before)
-	must(t, err)
-	verdict, tell, err := os.Pipe()
-	must(t, err)
-	defer verdict.Close()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{fakeTerminal + "=en", fakeTerminal + "_HOW=" + how, fakeTerminal + "_KIND=" + kind}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.ExtraFiles = []*os.File{tell}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	must(t, cmd.Start())
-	defer cmd.Wait()
-	tell.Close()
-	tty.Close()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		out := bufio.NewReader(keyboard)
-		var seen strings.Builder
-		for once := false; ; {
-			r, _, err := out.ReadRune()
-			if err != nil {
-				return
-			}
-			seen.WriteRune(r)
-			if !once && strings.HasSuffix(seen.String(), "refuses: ") {
-				once = true
-				_, _ = io.WriteString(keyboard, typed)
-			}
-		}
-	}()
-	must(t, verdict.SetReadDeadline(time.Now().Add(time.Minute)))
-	got, err := io.ReadAll(verdict)
-	must(t, err)
-	<-ended
-	return string(got)
 }

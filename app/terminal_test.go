@@ -79,48 +79,10 @@ func TestTerminal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			keyboard, tty, err := pty.Open()
-			must(t, err)
-			defer keyboard.Close()
-			_, err = io.WriteString(keyboard, c.before)
-			must(t, err)
-			verdict, tell, err := os.Pipe()
-			must(t, err)
-			defer verdict.Close()
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = []string{fakeTerminal + "=" + c.language, fakeTerminal + "_HOW=" + c.how}
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-			cmd.ExtraFiles = []*os.File{tell}
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-			must(t, cmd.Start())
-			defer cmd.Wait()
-			tell.Close()
-			tty.Close()
-
-			screen := make(chan string, 1)
-			go func() {
-				var seen strings.Builder
-				out := bufio.NewReader(keyboard)
-				for typed := false; ; {
-					r, _, err := out.ReadRune()
-					if err != nil { // the process has ended
-						screen <- seen.String()
-						return
-					}
-					seen.WriteRune(r)
-					if !typed && (strings.HasSuffix(seen.String(), "refuses: ") || strings.HasSuffix(seen.String(), "ไม่อนุญาต: ")) {
-						typed = true
-						_, _ = io.WriteString(keyboard, c.typed)
-					}
-				}
-			}()
-			must(t, verdict.SetReadDeadline(time.Now().Add(20*time.Second)))
-			got, err := io.ReadAll(verdict)
-			must(t, err)
-			if want := fmt.Sprintf("%v %v", c.want, c.want == approval.Allowed); !strings.HasPrefix(string(got), want) {
+			got, seen := onTerminal(t, c.language, "", c.how, c.before, c.typed)
+			if want := fmt.Sprintf("%v %v", c.want, c.want == approval.Allowed); !strings.HasPrefix(got, want) {
 				t.Errorf("%s, want %s", got, want)
 			}
-			seen := <-screen
 			if !strings.Contains(seen, c.says) {
 				t.Errorf("the terminal doesn't say %q:\n%s", c.says, seen)
 			}
@@ -131,6 +93,51 @@ func TestTerminal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onTerminal has a process ask on a terminal of its own, about a question of that kind, or the one of TestTerminal, while somebody
+// types before the question stands there and after. It gives what the process says came of it and what stands on the terminal.
+func onTerminal(t *testing.T, language, kind, how, before, typed string) (verdict, seen string) {
+	t.Helper()
+	keyboard, tty, err := pty.Open()
+	must(t, err)
+	defer keyboard.Close()
+	_, err = io.WriteString(keyboard, before)
+	must(t, err)
+	hear, tell, err := os.Pipe()
+	must(t, err)
+	defer hear.Close()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{fakeTerminal + "=" + language, fakeTerminal + "_HOW=" + how, fakeTerminal + "_KIND=" + kind}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.ExtraFiles = []*os.File{tell}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	must(t, cmd.Start())
+	defer cmd.Wait()
+	tell.Close()
+	tty.Close()
+
+	screen := make(chan string, 1)
+	go func() {
+		var seen strings.Builder
+		out := bufio.NewReader(keyboard)
+		for once := false; ; {
+			r, _, err := out.ReadRune()
+			if err != nil { // the process has ended
+				screen <- seen.String()
+				return
+			}
+			seen.WriteRune(r)
+			if !once && (strings.HasSuffix(seen.String(), "refuses: ") || strings.HasSuffix(seen.String(), "ไม่อนุญาต: ")) {
+				once = true
+				_, _ = io.WriteString(keyboard, typed)
+			}
+		}
+	}()
+	must(t, hear.SetReadDeadline(time.Now().Add(time.Minute)))
+	got, err := io.ReadAll(hear)
+	must(t, err)
+	return string(got), <-screen
 }
 
 // Without a terminal to itself it asks nobody.
