@@ -4,11 +4,16 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION := $(VERSION)# once: the same in every part
 OS := $(shell uname -s)
 comma := ,
 # Fyne without its emoji font; on Linux for X11 alone (Wayland runs it through XWayland).
 TAGS := no_emoji$(if $(filter Linux,$(OS)),$(comma)x11)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+# A release has the address and the key of the feed of versions, and the page where people download; other builds never look.
+UPDATE_ADDRESS ?=
+UPDATE_KEY ?=
+DOWNLOAD_PAGE ?=
+LDFLAGS := -s -w -X main.version=$(VERSION)$(if $(UPDATE_ADDRESS), -X main.updateAddress=$(UPDATE_ADDRESS) -X main.updateKey=$(UPDATE_KEY) -X main.downloadPage=$(DOWNLOAD_PAGE))
 PROGRAMS := build/handrail build/handrail-ui
 
 .PHONY: help
@@ -48,7 +53,7 @@ check: ## format, vet, static checks, and the checks for macOS that need no Mac
 
 .PHONY: race
 race: setup programs ## run every test with the race detector
-	packaging/gotest -race ./...
+	packaging/gotest -race -timeout 40m ./...
 
 .PHONY: escape
 escape: setup ## try to get out of the sandbox, a line for each kind of attack; fails if one succeeds
@@ -76,15 +81,68 @@ soak: build ## make calls of all kinds for 10 minutes (SOAK=1h for longer): noth
 conformance: build ## the official MCP conformance runner, both protocol eras
 	packaging/conformance
 
-# CC_arm64 and CC_amd64 are C compilers for macOS with an SDK, and NM an nm that reads Mach-O.
+# CC_arm64 and CC_amd64 are C compilers for macOS with an SDK, and NM an nm that reads Mach-O: on a Mac the system's own.
+ifeq ($(OS),Darwin)
+CC_arm64 ?= clang
+CC_amd64 ?= clang
+NM ?= nm
+endif
+CROSS := $(and $(CC_arm64),$(CC_amd64),$(NM))
+MINIMUM_MACOS := $(shell sed -n 's/^MinimumMacOS = "\(.*\)"/\1/p' FyneApp.toml)
+
 .PHONY: link-darwin
-link-darwin: link-darwin-arm64 link-darwin-amd64 ## link both programs for macOS (CC_arm64=… CC_amd64=… NM=…)
+link-darwin: link-darwin-arm64 link-darwin-amd64 ## link both programs for macOS (elsewhere: CC_arm64=… CC_amd64=… NM=…)
 
 link-darwin-%:
 	for program in handrail=. handrail-ui=./app/ui; do out=build/darwin-$*/$${program%%=*}; \
-		CC='$(CC_$*)' CGO_ENABLED=1 GOOS=darwin GOARCH=$* go build -trimpath -tags no_emoji -o $$out $${program#*=}; \
+		CC='$(CC_$*)' MACOSX_DEPLOYMENT_TARGET=$(MINIMUM_MACOS) CGO_ENABLED=1 GOOS=darwin GOARCH=$* \
+		go build -trimpath -tags no_emoji -ldflags '$(LDFLAGS)' -o $$out $${program#*=}; \
 		packaging/darwin-names '$(NM)' $$out; \
 	done
+
+.PHONY: app
+app: $(if $(CROSS),link-darwin) ## build Handrail.app for both kinds of Mac (elsewhere: as link-darwin)
+ifneq ($(CROSS),)
+	go run ./packaging/bundle -version '$(VERSION)' -build $$(git rev-list --count HEAD) -out build/Handrail.app build/darwin-arm64 build/darwin-amd64
+else
+	@echo "make app: SKIPPED. Handrail.app is built on a Mac, or with compilers for macOS: CC_arm64=… CC_amd64=… NM=…"
+endif
+
+.PHONY: mcpb
+mcpb: ## build/handrail.mcpb, the extension that Claude Desktop installs by a click; it starts the app that is in Applications
+	@mkdir -p build
+	go run ./packaging/bundle -version '$(VERSION)' -extension build/handrail.mcpb
+
+.PHONY: dmg
+dmg: app ## on a Mac: build/release/Handrail.dmg, for this Mac alone
+	HANDRAIL_IDENTITY= packaging/release build/Handrail.app build/release
+
+.PHONY: release
+release: app ## on a Mac: the signed and notarized disk image; without HANDRAIL_IDENTITY a rehearsal
+	packaging/release build/Handrail.app build/release
+
+.PHONY: deb
+deb: setup programs ## on Debian and Ubuntu: build/release/handrail_….deb
+	packaging/deb '$(VERSION)' build build/release
+
+.PHONY: check-package
+check-package: app $(if $(filter Linux,$(OS)),setup programs) ## read, install, run and remove what people download
+	$(if $(CROSS),go test -count=1 -v ./packaging/bundle -run TestBundle -app '$(CURDIR)/build/Handrail.app' -version '$(VERSION)')
+	go test -count=1 -timeout 20m -tags package -v ./packaging -run '^Test(Deb|Start)$$' $(if $(filter Linux,$(OS)),-programs '$(CURDIR)/build',-programs '$(CURDIR)/build/Handrail.app/Contents/MacOS')
+
+FUZZ ?= 1m
+.PHONY: fuzz
+fuzz: setup ## run each fuzz test for a minute (FUZZ=10m for longer)
+	packaging/fuzz $(FUZZ)
+
+.PHONY: vulnerabilities
+vulnerabilities: setup ## look for known holes in what we use; asks the Go vulnerability database
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -tags $(TAGS) ./...
+
+.PHONY: sbom
+sbom: ## build/release/handrail.cdx.json: what is in the programs (CycloneDX)
+	@mkdir -p build/release
+	go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 mod -licenses -json -output build/release/handrail.cdx.json .
 
 .PHONY: clean
 clean: ## remove what was built

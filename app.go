@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -13,6 +16,8 @@ import (
 	"handrail/core"
 	"handrail/core/audit"
 	"handrail/core/client"
+	"handrail/core/program"
+	"handrail/core/release"
 )
 
 type appCommand struct {
@@ -26,6 +31,7 @@ func (c *appCommand) Run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	c.withoutHTTP = true // nobody would see why it doesn't start
 	h, err := c.host(client.Ask)
 	if err != nil {
 		return err
@@ -36,14 +42,25 @@ func (c *appCommand) Run() error {
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
+	news, err := updates(c.State)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	place, err := program.Find()
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	words := spoken(c.settings)
+	r := &resident{Host: h, news: news, place: place.Verdict, state: c.State, stop: func() { cancel(nil) }}
+	r.windows = app.NewWindows(r, words, h.Home())
 	served := make(chan error, 1)
 	go func() {
 		err := serve(ctx)
 		cancel(err)
 		served <- err
 	}()
-	r := &resident{Host: h, stop: func() { cancel(nil) }}
-	err = app.Run(ctx, r, app.NewWords(app.SystemLanguages()...), os.Stderr)
+	go news.Run(ctx, r.changed)
+	err = app.Run(ctx, r, words, os.Stderr)
 	r.Quit()
 	return errors.Join(err, <-served)
 }
@@ -51,15 +68,64 @@ func (c *appCommand) Run() error {
 // resident shows the core to the menu.
 type resident struct {
 	*core.Host
-	stop func()
-	once sync.Once
+	news    *release.Updates
+	place   program.Verdict
+	state   string
+	windows *app.Windows
+	stop    func()
+	once    sync.Once
+
+	mu          sync.Mutex
+	subscribers map[*func()]func()
 }
 
-var _ app.Host = (*resident)(nil)
+var (
+	_ app.Host       = (*resident)(nil)
+	_ app.WindowHost = (*resident)(nil)
+)
+
+// Subscribe has changed called for the core's news and that of newer versions.
+func (r *resident) Subscribe(changed func()) (cancel func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.subscribers == nil {
+		r.subscribers = map[*func()]func(){}
+	}
+	r.subscribers[&changed] = changed
+	over := r.Host.Subscribe(changed)
+	return func() {
+		over()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.subscribers, &changed)
+	}
+}
+
+func (r *resident) changed() {
+	r.mu.Lock()
+	all := slices.Collect(maps.Values(r.subscribers))
+	r.mu.Unlock()
+	for _, changed := range all {
+		changed()
+	}
+}
+
+// LookForUpdates turns the looking for newer versions on or off.
+func (r *resident) LookForUpdates(on bool) error { return r.news.Switch(on) }
+
+// AskSwitch is the core's; the log says why not.
+func (r *resident) AskSwitch(client, name string, on bool) error {
+	err := r.Host.AskSwitch(client, name, on)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "handrail:", err)
+	}
+	return err
+}
 
 // Quit ends all sessions and jobs, and the endpoint.
 func (r *resident) Quit() {
 	r.once.Do(func() {
+		r.windows.Close()
 		r.stop()
 		if err := r.Close(); err != nil {
 			fmt.Fprintln(os.Stderr, "handrail:", err)
@@ -67,26 +133,48 @@ func (r *resident) Quit() {
 	})
 }
 
+// Open opens a window.
+func (r *resident) Open(window string) error {
+	err := r.windows.Open(window)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "handrail:", err)
+	}
+	return err
+}
+
 // Status is the core's, as the menu wants it.
 func (r *resident) Status() app.Status {
 	s := r.Host.Status()
-	m := app.Status{Address: s.Address, Paused: s.Paused, Running: len(s.Running), Waiting: len(s.Waiting)}
+	m := app.Status{Address: s.Address, Home: r.Home(), Paused: s.Paused, Running: len(s.Running), Waiting: s.Waiting,
+		Xcode: runtime.GOOS == "darwin", Place: r.place, Update: r.news.Status(), Download: downloadPage}
+	m.Update.Since = m.Update.Since.Local()
+	if !s.PausedUntil.IsZero() {
+		m.PausedUntil = s.PausedUntil.Local()
+	}
 	if f := s.Search; f != nil && len(f.Folders) > 0 {
 		m.Searches, m.Searched, m.Reading = true, f.Files, f.Busy || f.Waiting > 0
 	}
 	for _, a := range s.Recent {
 		m.Recent = append(m.Recent, activity(a))
 	}
+	for _, j := range s.Running {
+		m.Jobs = append(m.Jobs, app.Job{ID: j.ID, Client: j.Client, Text: j.Text, Since: j.Since.Local()})
+	}
+	for _, c := range r.Known() {
+		m.Assistants = append(m.Assistants, app.Assistant{ID: c.ID, Name: c.Name, Level: c.Level, Tools: c.Tools, Reach: c.Reach, Held: c.Held, Waiting: c.Waiting, Away: c.Sessions == 0})
+	}
+	for _, g := range s.Granted {
+		m.Folders = append(m.Folders, app.Folder{ClientID: g.ClientID, Client: g.Client, Path: g.Folder, Right: g.Right})
+	}
+	for _, l := range s.RunsLater {
+		m.Later = append(m.Later, app.Later{Path: l.Path, Client: l.Client, At: l.Time.Local()})
+	}
+	if c := s.LastChange; c != nil {
+		m.Undo = &app.Undoable{ID: c.ID, Client: c.Client, Tool: c.Tool, Text: c.Text}
+	}
 	return m
 }
 
 func activity(a audit.Record) app.Activity {
-	outcome := app.OutcomeFailed
-	switch a.Outcome {
-	case "ok":
-		outcome = app.OutcomeDone
-	case "refused", "denied", "not_grantable", "no_answer", "could_not_show", "paused", "withdrawn":
-		outcome = app.OutcomeRefused
-	}
-	return app.Activity{At: a.Time.Local(), Client: a.Client, Tool: a.Tool, Target: a.Text, Outcome: outcome}
+	return app.Activity{At: a.Time.Local(), Client: a.Client, Tool: a.Tool, Target: a.Text, Outcome: app.OutcomeOf(a.Outcome)}
 }

@@ -15,6 +15,7 @@ import (
 
 	"handrail/core"
 	"handrail/core/audit"
+	"handrail/core/program"
 )
 
 type demoCommand struct {
@@ -37,11 +38,11 @@ func (c demoCommand) Run() error {
 	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
 		return err
 	}
-	exe, _, err := program()
+	place, err := program.Find()
 	if err != nil {
 		return err
 	}
-	d := demo{out: os.Stdout, exe: exe, home: filepath.Join(scratch, "home"), state: filepath.Join(scratch, "state")}
+	d := demo{out: os.Stdout, exe: place.Executable, home: filepath.Join(scratch, "home"), state: filepath.Join(scratch, "state")}
 	d.workspace = filepath.Join(d.home, "Handrail")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()

@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"handrail/core"
 )
 
 // lookFiles are what stands in the workspace when the level look is played, and outside it in the home folder.
@@ -41,6 +44,42 @@ var lookSteps = []lookStep{
 	{"tries to list the home folder, which nobody opened", "ls ~", "", "", "id_ed25519"},
 }
 
+// searches plays rag_search: first while nobody has chosen a folder, then when the workspace is chosen, and read.
+func (d *demo) searches(ctx context.Context) error {
+	const query = "thanks for the plums, or a password"
+	ask := map[string]any{"query": query}
+	text, failed, err := d.call(ctx, "rag_search", ask)
+	if err != nil {
+		return err
+	}
+	d.step("it looks for files by what is in them: %s\n%s", query, indent(text))
+	if !failed || !strings.HasPrefix(text, "[no_index]") {
+		return fmt.Errorf("it searched folders that nobody chose: %s", text)
+	}
+	d.step("the person chooses the workspace, with `handrail search add`")
+	if err := core.AddSearchFolders(d.state, d.workspace); err != nil {
+		return err
+	}
+	for failed || strings.Contains(text, "still being read") {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+		if text, failed, err = d.call(ctx, "rag_search", ask); err != nil {
+			return err
+		}
+		if failed {
+			return fmt.Errorf("searching: %s", text)
+		}
+	}
+	d.step("it looks again\n%s", indent(text))
+	if !strings.Contains(text, "aunt.txt:") || !strings.Contains(text, "left out: 1") || strings.Contains(text, "h3rring") || strings.Contains(text, ".env") {
+		return fmt.Errorf("it found %q", text)
+	}
+	return nil
+}
+
 // look plays the level look with a client of its own on `handrail serve --stdio --level look`. Nobody is asked anything.
 func (d *demo) look(ctx context.Context) error {
 	for name, text := range lookFiles {
@@ -70,10 +109,13 @@ func (d *demo) look(ctx context.Context) error {
 		names = append(names, t.Name)
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != "bash list_files read_file request_access" {
+	if got := strings.Join(names, " "); got != "bash list_files rag_search read_file request_access" {
 		return fmt.Errorf("it sees %s", got)
 	}
 	d.step("it sees these tools: %s", strings.Join(names, ", "))
+	if err := d.searches(ctx); err != nil {
+		return err
+	}
 	for _, s := range lookSteps {
 		text, failed, err := d.call(ctx, "bash", map[string]any{"command": s.command})
 		if err != nil {

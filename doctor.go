@@ -12,9 +12,14 @@ import (
 	"handrail/app"
 	"handrail/core"
 	"handrail/core/grant"
+	"handrail/core/program"
+	"handrail/core/setting"
 	"handrail/core/tool"
 	"handrail/sandbox"
 )
+
+// keychainHint says what to install for one.
+var keychainHint = map[string]string{"linux": "; install one that speaks Secret Service, such as gnome-keyring"}[runtime.GOOS]
 
 type doctorCommand struct {
 	places  `embed:""`
@@ -41,12 +46,27 @@ func (c *doctorCommand) Run() error {
 	}
 	say("sandbox", c.canary(), "commands can be run")
 	say("workspace", c.workspace(), c.Workspace)
+	place, err := program.Find()
+	if err == nil {
+		err = place.Err()
+	}
+	say("program", err, place.Executable)
 	surface, err := app.Choose("auto", app.SurfaceFactsNow())
-	say("questions", err, asked[surface.String()])
+	if err == nil && surface == app.DialogSurface {
+		err = app.CanAsk()
+	}
+	if err == nil && surface == app.NonceSurface {
+		fmt.Printf("– questions: %s; that proves no person, and allows changing files only\n", asked[surface.String()])
+	} else {
+		say("questions", err, asked[surface.String()])
+	}
 	if _, err := app.Secret(keyService, keyAccount(c.State)); err != nil {
-		fmt.Printf("– keychain: %v; the activity log is guarded against accidents only\n", err)
+		fmt.Printf("– keychain: %v; nothing can be allowed for good (switches, lasting rules, wider settings), and the activity log is guarded against accidents only%s\n", err, keychainHint)
 	} else {
 		say("keychain", nil, "it holds the activity log's key")
+	}
+	if err := setting.Problem(c.State); err != nil {
+		fmt.Printf("– settings: %v\n", err)
 	}
 	if line, err := policyLine(c.State, c.home); err != nil {
 		fmt.Printf("– policy: %v\n", err)
@@ -82,9 +102,11 @@ func (c *doctorCommand) canary() error {
 			return err
 		}
 	}
-	if m.Executable, _, err = program(); err != nil {
+	place, err := program.Find()
+	if err != nil {
 		return err
 	}
+	m.Executable = place.Executable
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if err := sandbox.Check(ctx, sandbox.Guarded(m)); err != nil {
@@ -106,20 +128,20 @@ func (c *doctorCommand) workspace() error {
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, folder, err := program()
+	place, err := program.Find()
 	if err != nil {
 		return err
 	}
-	return grant.Home{Home: c.home, State: c.State, Program: folder}.Grantable(path)
+	return grant.Home{Home: c.home, State: c.State, Program: place.Folder}.Grantable(path)
 }
 
 // explain answers --explain.
 func (c *doctorCommand) explain() error {
-	executable, folder, err := program()
+	place, err := program.Find()
 	if err != nil {
 		return err
 	}
-	o := core.Options{State: c.State, Work: c.work, Workspace: c.Workspace, Home: c.home, Shell: os.Getenv("SHELL"), Program: folder, Executable: executable}
+	o := core.Options{State: c.State, Work: c.work, Workspace: c.Workspace, Home: c.home, Shell: os.Getenv("SHELL"), Program: place.Folder, Executable: place.Executable}
 	for _, path := range []*string{&o.State, &o.Work, &o.Workspace, &o.Home} {
 		if *path, err = tool.Resolve(*path); err != nil {
 			return err

@@ -21,21 +21,25 @@ var version = "dev"
 
 // commands is the command line, read by kong. The zero Run is the app.
 type commands struct {
-	App      appCommand      `cmd:"" default:"withargs" hidden:"" help:"The app in the menu bar."`
-	Serve    serveCommand    `cmd:"" help:"Serve assistants without an app in the menu bar."`
-	Stdio    stdioCommand    `cmd:"" help:"Join an assistant that starts a command to the running app."`
-	Connect  connectCommand  `cmd:"" help:"Say how to connect an assistant, and make it a token."`
-	Doctor   doctorCommand   `cmd:"" help:"Look for what keeps Handrail from working here."`
-	Audit    auditCommand    `cmd:"" help:"Check the activity log."`
-	Rules    rulesCommand    `cmd:"" help:"List, or take back, what you always allow."`
-	Security securityCommand `cmd:"" help:"Look for risky settings."`
-	Search   searchCommand   `cmd:"" help:"Choose the folders whose files assistants find by what is in them."`
-	Demo     demoCommand     `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
-	Dialog   dialogCommand   `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`
-	Extract  extractCommand  `cmd:"" hidden:"" help:"Get the text out of a document (started by Handrail itself)."`
-	Help     helpCommand     `cmd:"" help:"Show this text, or that of a command."`
-	About    versionCommand  `cmd:"" name:"version" help:"Show the version."`
-	Version  kong.VersionFlag
+	App        appCommand        `cmd:"" default:"withargs" hidden:"" help:"The app in the menu bar."`
+	Serve      serveCommand      `cmd:"" help:"Serve assistants without an app in the menu bar."`
+	Stdio      stdioCommand      `cmd:"" help:"Join an assistant that starts a command to the running app."`
+	Connect    connectCommand    `cmd:"" help:"Set up an assistant to start Handrail, or make it a token."`
+	Disconnect disconnectCommand `cmd:"" help:"Take Handrail out of an assistant's configuration."`
+	Doctor     doctorCommand     `cmd:"" help:"Look for what keeps Handrail from working here."`
+	Audit      auditCommand      `cmd:"" help:"Check the activity log."`
+	Rules      rulesCommand      `cmd:"" help:"List, or take back, what you always allow."`
+	Switch     switchCommand     `cmd:"" help:"List, or change, what you turned on or off for each assistant."`
+	Security   securityCommand   `cmd:"" help:"Look for risky settings."`
+	Update     updateCommand     `cmd:"" help:"Say whether a newer version is out."`
+	Search     searchCommand     `cmd:"" help:"Choose the folders whose files assistants find by what is in them."`
+	Uninstall  uninstallCommand  `cmd:"" help:"List what Handrail made for you, and remove it if you agree."`
+	Demo       demoCommand       `cmd:"" help:"Play the main job in a scratch folder; you answer the questions."`
+	Dialog     dialogCommand     `cmd:"" hidden:"" help:"Ask one question (started by Handrail itself)."`
+	Extract    extractCommand    `cmd:"" hidden:"" help:"Get the text out of a document (started by Handrail itself)."`
+	Help       helpCommand       `cmd:"" help:"Show this text, or that of a command."`
+	About      versionCommand    `cmd:"" name:"version" help:"Show the version."`
+	Version    kong.VersionFlag
 }
 
 type helpCommand struct {
@@ -63,8 +67,9 @@ func main() {
 	useLauncher()
 	server.Version = version
 	var c commands
-	k := kong.Parse(&c, kong.Name("handrail"), kong.Vars{"version": version, "addr": server.DefaultAddr},
-		kong.Description("Handrail lets an AI assistant work on this computer, and asks you first."))
+	k := kong.Parse(&c, kong.Name("handrail"), kong.Vars{"version": version, "addr": server.DefaultAddr, "pairaddr": server.DefaultPairAddr},
+		kong.ShortUsageOnError(),
+		kong.Description("Handrail lets an AI assistant work on this computer, and asks you first.\n\nWithout a command it is the app in the menu bar, with the options of serve."))
 	if err := k.Run(); err != nil {
 		var h *hint.Hint
 		if errors.As(err, &h) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"handrail/core"
+	"handrail/core/client"
 	"handrail/sandbox"
 )
 
@@ -134,6 +136,13 @@ func TestStdioServer(t *testing.T) {
 	}
 }
 
+// The level look plays as it is shown to people.
+func TestDemoLook(t *testing.T) {
+	if out, err := newComputer(t).run(t, "demo", "--look"); err != nil || !strings.Contains(out, "nothing was changed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestCommands(t *testing.T) {
 	c := newComputer(t)
 	for _, x := range []struct {
@@ -164,13 +173,33 @@ func TestCommands(t *testing.T) {
 		{"unknown surface", []string{"serve", "--surface", "chat"}, true, "surface"},
 		{"unknown level", []string{"serve", "--level", "trusted"}, true, "level"},
 		{"home as the workspace", []string{"serve", "--stdio", "--state", c.state, "--workspace", c.home}, true, "home folder"},
-		{"connect", []string{"connect", "claude", "--state", c.state}, false, `"stdio"`},
+		{"what goes into a configuration", []string{"connect", "another", "--state", c.state}, false, `"stdio"`},
+		{"of one that isn't here", []string{"connect", "gemini", "--state", c.state}, false, `"stdio"`},
+		{"in its own shape", []string{"connect", "codex", "--print"}, false, "[mcp_servers.handrail]"},
+		{"no assistant here", []string{"connect"}, false, "Not here: "},
+		{"no assistant to take it from", []string{"disconnect", "codex"}, true, "isn't on this computer"},
+		{"disconnect nobody", []string{"disconnect", "nobody"}, true, "claude-desktop"},
+		{"a token for nobody", []string{"connect", "--http"}, true, "which assistant"},
+		{"chatgpt", []string{"connect", "chatgpt"}, false, "no tunnel"},
 		{"token", []string{"connect", "cursor", "--http", "--state", c.state}, false, "Bearer hr_"},
+		{"the list of clients", []string{"connect", "--state", c.state}, false, "cursor: has a token since "},
+		{"revoke nobody in particular", []string{"connect", "--revoke", "--state", c.state}, true, "which assistant"},
+		{"pair without an app", []string{"connect", "new", "--pair", "--state", c.state}, true, "isn't running"},
+		{"pair and revoke", []string{"connect", "new", "--pair", "--revoke", "--state", c.state}, true, "can't be used together"},
+		{"no port to pair at", []string{"serve", "--state", c.state, "--pair-addr", "127.0.0.1"}, true, "--pair-addr"},
 		{"second token of a name", []string{"connect", "cursor", "--http", "--state", c.state}, true, "cursor"},
+		{"switches", []string{"switch", "--state", c.state}, false, "http:cursor\n  outside    off "},
+		{"turn on without a keychain", []string{"switch", "cursor", "docker", "on", "--state", c.state}, true, "no keychain"},
+		{"turn off", []string{"switch", "cursor", "docker", "off", "--state", c.state}, false, "docker is off for http:cursor"},
+		{"turn a tool off", []string{"switch", "http:cursor", "exec", "off", "--state", c.state}, false, "exec is off for http:cursor"},
+		{"turn off what there isn't", []string{"switch", "cursor", "everything", "off", "--state", c.state}, true, "no switch"},
+		{"neither on nor off", []string{"switch", "cursor", "docker", "--state", c.state}, true, "on or off"},
+		{"turn on for nobody", []string{"switch", "nobody", "docker", "on", "--state", c.state}, true, "no client"},
 		{"revoke", []string{"connect", "cursor", "--revoke", "--state", c.state}, false, "no longer"},
 		{"rules without a keychain", []string{"rules", "--state", c.state}, true, "no keychain"},
 		{"no such rule", []string{"rules", "remove", "0a0b0c0d0e0f", "--state", c.state}, true, "no keychain"},
 		{"clear the rules", []string{"rules", "clear", "--state", c.state}, false, "no lasting rules"},
+		{"a tool that is off stays off when its client is gone", []string{"switch", "--state", c.state}, false, "exec       off"},
 		{"revoke nobody", []string{"connect", "nobody", "--revoke", "--state", c.state}, true, "nobody"},
 		{"no folder is searched", []string{"search", "--state", c.state}, false, "No folder is searched"},
 		{"search a folder", []string{"search", "add", c.home, "--state", c.state}, false, "only what it may read"},
@@ -185,6 +214,99 @@ func TestCommands(t *testing.T) {
 		if (err != nil) != x.fail || !strings.Contains(out, x.want) {
 			t.Errorf("%s: %v\n%s", x.name, err, out)
 		}
+	}
+}
+
+// An assistant that is here is set up, and left as it was, by its id, its name, or the first word of that.
+func TestConnect(t *testing.T) {
+	c := newComputer(t)
+	claude := "claude"
+	if runtime.GOOS == "darwin" { // the other Claude may be in this Mac's Applications
+		claude = "claude-code"
+	}
+	at := func(name string) string { return filepath.Join(c.home, name) }
+	const before = "// mine\n{\n  \"context_servers\": {},\n}\n"
+	for _, dir := range []string{".config/zed", ".cursor", ".claude"} {
+		if err := os.MkdirAll(at(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{".config/zed/settings.json": before, ".cursor/mcp.json": `{"mcpServers": {"handrail": {"command": "/opt/other", "env": {"KEY": "secret"}}}}`} {
+		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []struct {
+		args []string
+		fail bool
+		want string
+	}{
+		{[]string{"connect"}, false, "zed          Zed          not connected"},
+		{[]string{"connect", "Zed"}, false, "Zed starts Handrail now."},
+		{[]string{"connect", "zed"}, false, "already"},
+		{[]string{"connect"}, false, "zed          Zed          connected"},
+		{[]string{"connect", "zed", "--state", c.state}, false, "starts Handrail now."},
+		{[]string{"connect"}, false, "connected to another Handrail"},
+		{[]string{"connect", claude}, false, "Claude Code starts Handrail now."},
+		{[]string{"connect", "cursor"}, true, "handrail connect cursor --replace"},
+		{[]string{"disconnect", "cursor"}, true, "/opt/other"},
+		{[]string{"connect", "cursor", "--replace"}, false, ".before-handrail"},
+		{[]string{"disconnect", "zed"}, false, "as they were before Handrail"},
+		{[]string{"disconnect", "zed"}, false, "nothing was changed"},
+		{[]string{"disconnect", "claude-code"}, false, "no longer starts Handrail"},
+	} {
+		out, err := c.run(t, x.args...)
+		if (err != nil) != x.fail || !strings.Contains(out, x.want) || strings.Contains(out, "secret") {
+			t.Errorf("%v: %v\n%s", x.args, err, out)
+		}
+	}
+	if text, err := os.ReadFile(at(".config/zed/settings.json")); err != nil || string(text) != before {
+		t.Errorf("Zed's settings: %v\n%s", err, text)
+	}
+	if _, err := os.Lstat(at(".claude.json")); !os.IsNotExist(err) {
+		t.Errorf("a file that Handrail made: %v", err)
+	}
+	if err := os.MkdirAll(at(".config/Claude"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.run(t, "connect", "claude"); runtime.GOOS != "darwin" && (err == nil || !strings.Contains(out, "which one?")) {
+		t.Errorf("two of that name: %v\n%s", err, out)
+	}
+}
+
+// What Connect writes is what starts Handrail: the command of an assistant's file, run as it stands there, answers.
+func TestConnectedCommand(t *testing.T) {
+	c := newComputer(t)
+	c.serving(t, "--surface", "none")
+	if err := os.Mkdir(filepath.Join(c.home, ".gemini"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.run(t, "connect", "gemini", "--state", c.state); err != nil {
+		t.Fatal(out)
+	}
+	text, err := os.ReadFile(filepath.Join(c.home, ".gemini", "settings.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var settings struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(text, &settings); err != nil {
+		t.Fatal(err)
+	}
+	ours := settings.Servers["handrail"]
+	cmd := exec.Command(ours.Command, ours.Args...)
+	cmd.Env = c.command().Env
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if tools, err := s.ListTools(t.Context(), nil); err != nil || len(tools.Tools) == 0 {
+		t.Errorf("%v, %v", tools, err)
 	}
 }
 
@@ -337,7 +459,8 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// A token that is taken back while no keychain answers says that its client's lasting rules are still there, if there are any.
+// A token that is taken back takes what its client downloaded along. While no keychain answers it says that lasting rules are still
+// there, if there are any.
 func TestRevokeWithoutKeychain(t *testing.T) {
 	c := newComputer(t)
 	revoke := func() (string, error) {
@@ -347,8 +470,16 @@ func TestRevokeWithoutKeychain(t *testing.T) {
 		}
 		return c.run(t, "connect", "cursor", "--revoke", "--state", c.state)
 	}
+	id := sha256.Sum256([]byte(client.TokenID("cursor")))
+	caches := filepath.Join(c.state+"-work", fmt.Sprintf("caches-%x", id[:16]))
+	if err := os.MkdirAll(filepath.Join(caches, "npm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if out, err := revoke(); err != nil {
 		t.Errorf("without rules: %v %s", err, out)
+	}
+	if _, err := os.Stat(caches); !os.IsNotExist(err) {
+		t.Errorf("what its package managers downloaded: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(c.state, "exec-rules.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)

@@ -46,19 +46,3 @@ func xdg(variable, home, otherwise string) string {
 	}
 	return filepath.Join(home, otherwise)
 }
-
-// program gives our own executable and the folder, or on macOS the bundle, that holds it.
-func program() (executable, folder string, err error) {
-	executable, err = os.Executable()
-	if err == nil {
-		executable, err = filepath.EvalSymlinks(executable)
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("finding Handrail's own executable: %w", err)
-	}
-	folder = filepath.Dir(executable)
-	if contents := filepath.Dir(folder); filepath.Base(folder) == "MacOS" && filepath.Base(contents) == "Contents" {
-		folder = filepath.Dir(contents)
-	}
-	return executable, folder, nil
-}

@@ -9,6 +9,8 @@ import (
 	"handrail/core/approval"
 	"handrail/core/client"
 	"handrail/core/command"
+	"handrail/core/grant"
+	"handrail/core/tool"
 )
 
 // Whatever the core says about why the person is asked is said in Thai too: whoever adds a reason adds a message for it.
@@ -51,5 +53,29 @@ func TestReasonsInThai(t *testing.T) {
 	}
 	if seen < 100 {
 		t.Errorf("only %d reasons", seen)
+	}
+}
+
+// What a switch, or a tool that was off, opens is said in Thai too.
+func TestSwitchesInThai(t *testing.T) {
+	wishes := []grant.Wish{{Client: "http:a", Tool: "exec"}}
+	for _, s := range grant.AllSwitches() {
+		wishes = append(wishes, grant.Wish{Client: "http:a", Switch: s})
+	}
+	for _, w := range wishes {
+		r, ok := tool.SwitchRequest(w)
+		if !ok {
+			t.Fatalf("%s opens nothing", w.Name())
+		}
+		for _, language := range []string{"en", "th"} {
+			q, err := app.NewQuestion(r, app.NewWords(language))
+			if err != nil {
+				t.Fatal(err)
+			}
+			thai := strings.ContainsFunc(q.Facts[0].Value, func(r rune) bool { return unicode.Is(unicode.Thai, r) })
+			if thai != (language == "th") || language == "en" && !strings.Contains(q.Facts[0].Value, r.Switch.Opens) {
+				t.Errorf("%s, %s: %q", w.Name(), language, q.Facts[0].Value)
+			}
+		}
 	}
 }

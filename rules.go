@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strconv"
 
 	"handrail/app"
@@ -40,22 +38,6 @@ func rulesOf(p *places) (*approval.Rules, error) {
 		key, err = nil, nil
 	}
 	return approval.OpenRules(p.State, key), err
-}
-
-// forgetRules takes back the lasting rules of a client that is known by a token: a new token of that name starts without any. Where
-// no keychain answers now, there may be rules from when one did.
-func forgetRules(p *places, name string) error {
-	rules, err := rulesOf(p)
-	if err == nil {
-		err = rules.Forget("http:" + name)
-	}
-	if !errors.Is(err, approval.ErrNoKey) {
-		return err
-	}
-	if _, missing := os.Lstat(rules.File()); errors.Is(missing, fs.ErrNotExist) {
-		return nil
-	}
-	return fmt.Errorf("commands that were always allowed to %s may still be: %w; `handrail rules clear` takes all of them back", name, err)
 }
 
 // Run lists the rules with all that each is bound to.

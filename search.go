@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 
 	"handrail/core"
 )
@@ -19,20 +16,10 @@ type searchState struct {
 	State string `help:"Folder of Handrail's own files." type:"path" placeholder:"DIR"`
 }
 
-// change has the list of folders changed; with nil it gives the list alone.
-func (c searchState) change(to func(folders []string) ([]string, error)) (folders []string, err error) {
+func (c searchState) folder() (string, error) {
 	p := places{State: c.State}
-	if err := p.fill(); err != nil {
-		return nil, err
-	}
-	folders, err = core.SearchFolders(p.State)
-	if err != nil || to == nil {
-		return folders, err
-	}
-	if folders, err = to(folders); err != nil {
-		return nil, err
-	}
-	return folders, core.SetSearchFolders(p.State, folders)
+	err := p.fill()
+	return p.State, err
 }
 
 type searchListCommand struct {
@@ -41,7 +28,11 @@ type searchListCommand struct {
 
 // Run lists the folders whose files assistants find by what is in them.
 func (c *searchListCommand) Run() error {
-	folders, err := c.change(nil)
+	state, err := c.folder()
+	if err != nil {
+		return err
+	}
+	folders, err := core.SearchFolders(state)
 	if err != nil {
 		return err
 	}
@@ -61,21 +52,10 @@ type searchAddCommand struct {
 
 // Run adds folders. Which client may see what is found there is another matter: it needs to be allowed to read it.
 func (c *searchAddCommand) Run() error {
-	_, err := c.change(func(folders []string) ([]string, error) {
-		for _, f := range c.Folders {
-			real, err := filepath.EvalSymlinks(f)
-			if err != nil {
-				return nil, fmt.Errorf("adding a folder: %w", err)
-			}
-			if info, err := os.Stat(real); err != nil || !info.IsDir() {
-				return nil, fmt.Errorf("adding %s: it is no folder", f)
-			}
-			if !slices.Contains(folders, real) {
-				folders = append(folders, real)
-			}
-		}
-		return folders, nil
-	})
+	state, err := c.folder()
+	if err == nil {
+		err = core.AddSearchFolders(state, c.Folders...)
+	}
 	if err == nil {
 		fmt.Println("Their files are read at the next search, or when Handrail starts. An assistant finds only what it may read.")
 	}
@@ -89,19 +69,9 @@ type searchRemoveCommand struct {
 
 // Run takes folders out. What the index holds of them goes at the next search, or when Handrail starts.
 func (c *searchRemoveCommand) Run() error {
-	_, err := c.change(func(folders []string) ([]string, error) {
-		for _, f := range c.Folders {
-			real, err := filepath.EvalSymlinks(f)
-			if err != nil {
-				real = f
-			}
-			i := slices.IndexFunc(folders, func(g string) bool { return g == f || g == real })
-			if i < 0 {
-				return nil, fmt.Errorf("taking out %s: it is not in the list", f)
-			}
-			folders = slices.Delete(folders, i, i+1)
-		}
-		return folders, nil
-	})
+	state, err := c.folder()
+	if err == nil {
+		err = core.RemoveSearchFolders(state, c.Folders...)
+	}
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,15 +17,22 @@ import (
 	"handrail/app"
 	"handrail/core"
 	"handrail/core/approval"
+	"handrail/core/assistant"
 	"handrail/core/client"
+	"handrail/core/program"
 	"handrail/core/server"
+	"handrail/core/setting"
 )
 
 // hostFlags are what the app and serve have in common.
 type hostFlags struct {
-	places  `embed:""`
-	Addr    string `help:"Loopback address for HTTP; empty: no HTTP." default:"${addr}"`
-	Surface string `help:"How you are asked: ${enum}." enum:"auto,dialog,terminal,nonce,none" default:"auto"`
+	places   `embed:""`
+	Addr     string `help:"Loopback address for HTTP; empty: no HTTP." default:"${addr}"`
+	PairAddr string `help:"Loopback address for assistants that connect through a page in the browser; empty: none can." default:"${pairaddr}"`
+	Surface  string `help:"How you are asked: ${enum}. auto is a window, or where there is no screen the chat, by a phrase (nonce)." enum:"auto,dialog,terminal,nonce,none" default:"auto"`
+
+	withoutHTTP bool // an address that is taken is no reason not to start
+	settings    *setting.Store
 }
 
 type serveCommand struct {
@@ -40,7 +48,7 @@ func (c *serveCommand) Run() error {
 		return err
 	}
 	if c.Stdio {
-		c.Addr = ""
+		c.Addr, c.PairAddr = "", ""
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -61,10 +69,15 @@ func (c *serveCommand) Run() error {
 
 // host assembles the core with the surface that asks and the key of the activity log.
 func (f *hostFlags) host(level client.Level) (*core.Host, error) {
+	given, state := f.Workspace, f.State
 	if err := f.fill(); err != nil {
 		return nil, err
 	}
-	exe, folder, err := program()
+	f.settings = openSettings(f.State)
+	if given == "" { // else it is for this run alone
+		f.Workspace = cmp.Or(f.settings.Get(setting.Workspace), f.Workspace)
+	}
+	place, err := program.Find()
 	if err != nil {
 		return nil, err
 	}
@@ -72,22 +85,29 @@ func (f *hostFlags) host(level client.Level) (*core.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := app.NewWords(app.SystemLanguages()...)
+	words := spoken(f.settings)
 	var asker approval.Asker
 	switch surface {
 	case app.DialogSurface:
-		asker = app.NewDialog(words)
+		asker = app.NewAttended(app.NewDialog(words()).In(manner(f.settings, words)), words)
 	case app.TerminalSurface:
-		asker = app.NewTerminal(words)
+		asker = app.NewTerminal(words()).In(manner(f.settings, words))
 	}
-	port := 0
-	if f.Addr != "" {
-		_, text, err := net.SplitHostPort(f.Addr)
+	var ports []int
+	for _, a := range []struct{ option, addr, such string }{{"--addr", f.Addr, server.DefaultAddr}, {"--pair-addr", f.PairAddr, server.DefaultPairAddr}} {
+		if a.addr == "" {
+			continue
+		}
+		_, text, err := net.SplitHostPort(a.addr)
+		port := 0
 		if err == nil {
 			port, err = strconv.Atoi(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading --addr %q: it is an address and a port, such as %s", f.Addr, server.DefaultAddr)
+			return nil, fmt.Errorf("reading %s %q: it is an address and a port, such as %s", a.option, a.addr, a.such)
+		}
+		if port != 0 {
+			ports = append(ports, port)
 		}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -95,8 +115,9 @@ func (f *hostFlags) host(level client.Level) (*core.Host, error) {
 	if err != nil && !errors.Is(err, app.ErrNoKeychain) {
 		return nil, fmt.Errorf("getting the activity log's key: %w", err)
 	}
-	return core.New(core.Options{State: f.State, Work: f.work, Workspace: f.Workspace, Home: f.home, Shell: os.Getenv("SHELL"), Program: folder, Executable: exe,
-		Asker: asker, Nonce: surface == app.NonceSurface, Surface: surface.String(), Key: key, Level: level, Port: port, Log: log})
+	return core.New(core.Options{State: f.State, Work: f.work, Workspace: f.Workspace, Home: f.home, Shell: os.Getenv("SHELL"), Program: place.Folder, Executable: place.Executable,
+		Bridge: func() (assistant.Command, error) { return bridge(state) },
+		Asker:  asker, Nonce: surface == app.NonceSurface, Surface: surface.String(), Key: key, SwitchKey: switchKeychain(f.State), Level: level, Settings: f.settings, Ports: ports, PairAddr: f.PairAddr, Log: log})
 }
 
 // asked says how the person is asked, by surface.
@@ -112,10 +133,19 @@ func (f *hostFlags) listen(h *core.Host, say io.Writer) (serve func(ctx context.
 	parts := []func(context.Context) error{socket}
 	if f.Addr != "" {
 		http, err := h.Listen(f.Addr)
-		if err != nil {
+		switch {
+		case err == nil:
+			parts = append(parts, http)
+		case f.withoutHTTP && errors.Is(err, syscall.EADDRINUSE):
+			fmt.Fprintf(say, "Another program, perhaps the Handrail of another user, has %s. Assistants can only start: handrail stdio\n", f.Addr)
+		default:
 			return nil, err
 		}
-		parts = append(parts, http)
+	}
+	if err := h.ServePaired(); f.withoutHTTP && errors.Is(err, syscall.EADDRINUSE) {
+		fmt.Fprintf(say, "Another program has %s. Assistants that were connected through a page in the browser can't reach Handrail.\n", f.PairAddr)
+	} else if err != nil {
+		return nil, err
 	}
 	s := h.Status()
 	if s.Address != "" {

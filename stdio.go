@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"handrail/core"
+	"handrail/core/program"
 	"handrail/core/server"
 )
 
@@ -23,13 +24,13 @@ func (c *stdioCommand) Run() error {
 	if err := p.fill(); err != nil {
 		return err
 	}
-	exe, _, err := program()
+	place, err := program.Find()
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := server.App{BundleID: bundleID, Executable: exe}
+	a := server.App{BundleID: bundleID, Executable: place.Executable}
 	if c.State != "" {
 		a.Args = []string{"--state", p.State}
 	}

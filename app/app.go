@@ -17,7 +17,7 @@ import (
 // Run is the resident app: the icon in the menu bar until ctx ends or the person quits; then host has ended too. Where
 // there is no tray it says so on complain and goes on without one, until ctx ends. It must be called on the main
 // goroutine.
-func Run(ctx context.Context, host Host, w Words, complain io.Writer) error {
+func Run(ctx context.Context, host Host, w func() Words, complain io.Writer) error {
 	err := RunTray(ctx, host, w)
 	if errors.Is(err, ErrNoTray) {
 		fmt.Fprintf(complain, "handrail: %v; going on without an icon\n", err)

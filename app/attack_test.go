@@ -42,9 +42,25 @@ func others(r approval.Request) map[string]approval.Request {
 			c := *r.Command
 			changed.Command = &c
 		}
+		if r.Undo != nil {
+			u := *r.Undo
+			changed.Undo = &u
+		}
 		if r.Policy != nil {
 			p := *r.Policy
 			changed.Policy = &p
+		}
+		if r.Switch != nil {
+			s := *r.Switch
+			changed.Switch = &s
+		}
+		if r.Setting != nil {
+			s := *r.Setting
+			changed.Setting = &s
+		}
+		if r.Pairing != nil {
+			p := *r.Pairing
+			changed.Pairing = &p
 		}
 		f(&changed)
 		list[name] = changed
@@ -76,6 +92,29 @@ func others(r approval.Request) map[string]approval.Request {
 	if r.Policy != nil {
 		add("swap: policy", func(r *approval.Request) { r.Policy.SHA256 = "0d" })
 	}
+	if r.Undo != nil {
+		add("swap: change", func(r *approval.Request) { r.Undo.Change += "x" })
+		add("swap: one file more", func(r *approval.Request) { r.Undo.Gone = append(r.Undo.Gone[:len(r.Undo.Gone):len(r.Undo.Gone)], "/x") })
+	}
+	if r.Switch != nil {
+		add("swap: switch", func(r *approval.Request) { r.Switch.Name = "docker" })
+		add("swap: whose switch", func(r *approval.Request) { r.Switch.Client += "x" })
+		add("swap: a tool for a switch", func(r *approval.Request) { r.Switch.Tool = !r.Switch.Tool })
+	}
+	if r.Setting != nil {
+		add("swap: setting", func(r *approval.Request) { r.Setting.Name = "presence" })
+		add("swap: its value", func(r *approval.Request) { r.Setting.Now += "x" })
+		add("swap: another folder in its place", func(r *approval.Request) { r.Setting.FolderID.Inode++ })
+	}
+	if r.Pairing != nil {
+		for name, swap := range map[string]func(*approval.Pairing){
+			"client": func(p *approval.Pairing) { p.ClientSHA256 = "0e" }, "redirect": func(p *approval.Pairing) { p.Redirect += "x" },
+			"resource": func(p *approval.Pairing) { p.Resource += "x" }, "level": func(p *approval.Pairing) { p.Level += "x" },
+			"challenge": func(p *approval.Pairing) { p.Challenge += "x" }, "name": func(p *approval.Pairing) { p.Name += "x" },
+		} {
+			add("swap: pairing's "+name, func(r *approval.Request) { swap(r.Pairing) })
+		}
+	}
 	add("impersonate: client", func(r *approval.Request) { r.Who.ID += "x" })
 	add("impersonate: session", func(r *approval.Request) { r.Session += "x" })
 	add("impersonate: name", func(r *approval.Request) { r.Who.Name += "x" })
@@ -87,7 +126,7 @@ func others(r approval.Request) map[string]approval.Request {
 // TestAttackTable plays every attack against every kind of question on every surface. All are refused.
 func TestAttackTable(t *testing.T) {
 	all := oneOfEach()
-	if len(all) != 15 {
+	if len(all) != 22 {
 		t.Fatalf("%d kinds of questions", len(all))
 	}
 	var rows atomic.Int64
@@ -199,7 +238,7 @@ func TestAttackTable(t *testing.T) {
 				}
 			}
 			other := r
-			if other.Who.ID = ""; kind == approval.WidenPolicy {
+			if other.Who.ID = ""; kind == approval.WidenPolicy || kind == approval.UndoChange || kind == approval.TurnOn || kind == approval.ChangeSetting || kind == approval.Connect || kind == approval.NewToken {
 				other.Who = claude // no client asks for that
 			}
 			refused(t, "impersonate: nobody, or who must not ask", dialog("allows").Ask(t.Context(), other), other)

@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -35,6 +36,39 @@ type DialogRequest struct {
 	Nonce    string   `json:"nonce"`
 	Language string   `json:"language"`
 	Question Question `json:"question"`
+	// Seconds is how long the question stays on the screen; 0 is approval.VisibleFor.
+	Seconds int `json:"seconds,omitempty"`
+	// Presence has the system check that it is the person before Allow counts. A dialog that can't have it checked shows nothing.
+	Presence bool `json:"presence,omitempty"`
+}
+
+// VisibleFor is how long the question stays on the screen.
+func (r DialogRequest) VisibleFor() time.Duration {
+	if r.Seconds <= 0 {
+		return approval.VisibleFor
+	}
+	return time.Duration(r.Seconds) * time.Second
+}
+
+// Manner is how the person wants to be asked. The zero Manner has no words and asks nothing.
+type Manner struct {
+	Words Words
+	// VisibleFor is how long a question stays on the screen; 0 is approval.VisibleFor.
+	VisibleFor time.Duration
+	// Presence has the system check that it is the person before they can allow what can't be taken back. Where it can't
+	// ([ChecksPresence]), it does nothing.
+	Presence bool
+}
+
+// irrevocable says that a question is about what can't be taken back, or about not checking any more who answers such.
+func irrevocable(r approval.Request) bool {
+	switch r.Kind {
+	case approval.Outside, approval.Delete, approval.GitPush:
+		return true
+	case approval.ChangeSetting:
+		return r.Setting != nil && r.Setting.Name == presenceSetting
+	}
+	return false
 }
 
 // Answer is what the person did with a dialog. The zero value is nothing.
@@ -117,9 +151,9 @@ func (c *Conversation) say(l dialogLine) error {
 // Dialog asks with a native dialog, each question in a process of its own, started from our own executable's folder and
 // checked to be ours before it is told anything. The zero Dialog asks nobody; use [NewDialog].
 type Dialog struct {
-	words Words
-	start func() (*dialogProcess, error)
-	// How long the dialog may take to appear, stays, and may take to end after its answer.
+	manner func() Manner
+	start  func() (*dialogProcess, error)
+	// How long the dialog may take to appear, stays if it isn't 0, and may take to end after its answer.
 	shownWithin, visibleFor, endsWithin time.Duration
 }
 
@@ -128,37 +162,44 @@ var _ approval.Asker = (*Dialog)(nil)
 // NewDialog gives the asker that shows dialogs in the language of words.
 func NewDialog(words Words) *Dialog {
 	return &Dialog{
-		words: words, start: startDialog,
-		shownWithin: 5 * time.Second, visibleFor: approval.VisibleFor, endsWithin: 30 * time.Second,
+		manner: func() Manner { return Manner{Words: words} }, start: startDialog,
+		shownWithin: 15 * time.Second, endsWithin: 30 * time.Second,
 	}
 }
 
-// WithPatience returns a copy that gives a dialog longer than 5 seconds to appear, for machines under heavy load. It
+// WithPatience returns a copy that gives a dialog longer than 15 seconds to appear, for machines under heavy load. It
 // changes nothing else: what doesn't appear is refused.
 func (d Dialog) WithPatience(shownWithin time.Duration) *Dialog {
 	d.shownWithin = shownWithin
 	return &d
 }
 
+// In returns a copy that asks each question in the manner that holds then.
+func (d Dialog) In(manner func() Manner) *Dialog {
+	d.manner = manner
+	return &d
+}
+
 // Ask shows r and waits for the answer. See [approval.Asker].
 func (d *Dialog) Ask(ctx context.Context, r approval.Request) approval.Decision {
-	if d == nil || d.start == nil {
+	if d == nil || d.start == nil || d.manner == nil {
 		return approval.Refuse(approval.CouldNotShow, surfaceDialog, "there is no dialog")
 	}
-	q, err := NewQuestion(r, d.words)
+	m := d.manner()
+	q, err := NewQuestion(r, m.Words)
 	if err != nil {
 		return approval.Refuse(approval.CouldNotShow, surfaceDialog, err.Error())
 	}
 	if approval.Insists(ctx) {
 		q = q.withoutOffers()
-		q.Quiet = d.words.count("button_quiet", int64(approval.QuietFor/time.Minute), nil)
+		q.Quiet = m.Words.count("button_quiet", int64(approval.QuietFor/time.Minute), nil)
 	}
 	p, err := d.start()
 	if err != nil {
 		return approval.Refuse(approval.CouldNotShow, surfaceDialog, fmt.Sprintf("starting the dialog: %v", err))
 	}
 	defer p.end()
-	verdict, answer, detail := d.converse(ctx, p, q)
+	verdict, answer, detail := d.converse(ctx, p, q, m, m.Presence && ChecksPresence && irrevocable(r))
 	switch {
 	case verdict == approval.Allowed && answer == Always:
 		return approval.AllowAlways(r, surfaceDialog)
@@ -176,9 +217,10 @@ func (d *Dialog) Ask(ctx context.Context, r approval.Request) approval.Decision 
 const surfaceDialog = "dialog"
 
 // converse asks, and gives how that ended and what exactly the person chose.
-func (d *Dialog) converse(ctx context.Context, p *dialogProcess, q Question) (approval.Verdict, Answer, string) {
+func (d *Dialog) converse(ctx context.Context, p *dialogProcess, q Question, m Manner, presence bool) (approval.Verdict, Answer, string) {
 	nonce := newNonce()
-	p.tell(DialogRequest{Version: dialogVersion, Nonce: nonce, Language: d.words.Language(), Question: q})
+	visible := cmp.Or(d.visibleFor, m.VisibleFor, approval.VisibleFor)
+	p.tell(DialogRequest{Version: dialogVersion, Nonce: nonce, Language: m.Words.Language(), Question: q, Seconds: int(visible / time.Second), Presence: presence})
 
 	l, err := p.hear(ctx, d.shownWithin)
 	switch {
@@ -190,7 +232,7 @@ func (d *Dialog) converse(ctx context.Context, p *dialogProcess, q Question) (ap
 		return approval.CouldNotShow, "", "the dialog didn't say that it is shown"
 	}
 
-	l, err = p.hear(ctx, d.visibleFor)
+	l, err = p.hear(ctx, visible)
 	switch {
 	case ctx.Err() != nil:
 		return approval.Withdrawn, "", "withdrawn while it was shown"

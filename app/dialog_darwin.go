@@ -26,7 +26,6 @@ import (
 	"github.com/progrium/darwinkit/objc"
 
 	"handrail/assets"
-	"handrail/core/approval"
 )
 
 // What a dialog needs of our environment. The window server is found through the process, not through a variable.
@@ -43,24 +42,62 @@ func startDialog() (*dialogProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range []string{filepath.Dir(self), self} {
+	if err := ownToChange(self); err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: self, Args: []string{self, "dialog"}, Env: environment(dialogEnvironment), Dir: "/"}
+	return run(cmd, sameCode(self))
+}
+
+// startWindow starts handrail-ui, which stands beside our own executable, with the checks of startDialog.
+func startWindow(name string) (*windowProcess, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ui := filepath.Join(filepath.Dir(self), "handrail-ui")
+	if err := ownToChange(ui); err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: ui, Args: []string{ui, "window", name}, Env: environment(dialogEnvironment), Dir: "/"}
+	return runWindow(cmd, sameCode(ui))
+}
+
+// CanAsk says why no dialog could be shown here.
+func CanAsk() error {
+	if !C.handrail_has_session() {
+		return errors.New("there is no graphical session")
+	}
+	return nil
+}
+
+// ownToChange reports why a file or its folder could have been changed by others.
+func ownToChange(file string) error {
+	for _, path := range []string{filepath.Dir(file), file} {
 		info, err := os.Lstat(path)
 		if err == nil {
 			err = ownFile(info)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	cmd := &exec.Cmd{Path: self, Args: []string{self, "dialog"}, Env: environment(dialogEnvironment), Dir: "/"}
-	return run(cmd, func(pid int) error {
-		path := C.CString(self)
+	return nil
+}
+
+// sameCode is the check that a process runs a file, and code that our own signature's requirement takes for ours.
+func sameCode(file string) func(pid int) error {
+	return func(pid int) error {
+		path := C.CString(file)
 		defer C.free(unsafe.Pointer(path))
 		if status := C.handrail_same_code(C.int(pid), path); status != 0 {
 			return fmt.Errorf("its code isn't ours (%d)", int(status))
 		}
 		return nil
-	})
+	}
 }
 
 // SystemLanguages are the person's languages, the preferred first, for [NewWords].
@@ -105,6 +142,9 @@ func ShowDialog(in io.Reader, out io.Writer) error {
 		<-talk.Gone
 		os.Exit(statusGone)
 	}()
+	if talk.Request.Presence && !bool(C.handrail_can_authenticate()) {
+		return errors.New("showing the dialog: the system can't check who the person is, which they want")
+	}
 	if !C.handrail_has_session() {
 		return errors.New("showing the dialog: there is no graphical session")
 	}
@@ -123,9 +163,11 @@ type panel struct {
 	talk         *Conversation
 	window       appkit.Panel
 	allow        appkit.Button
+	refuse       appkit.Button
 	always       appkit.Button // where a lasting rule is offered
 	authenticate appkit.Button
-	asking       bool // the system is checking who the person is
+	asking       bool   // the system is checking who the person is
+	wants        Answer // what it then answers
 	shown        bool
 	answered     sync.Once
 }
@@ -169,17 +211,17 @@ func (p *panel) build() {
 	content.AddSubview(scroll)
 
 	p.allow = p.button(q.Allow, panelWidth-panelEdge-110, 16, 110, func(objc.Object) { p.clicked(Allowed) })
-	refuse := p.button(q.Refuse, panelWidth-panelEdge-230, 16, 114, func(objc.Object) { p.answer(Refused) })
+	p.refuse = p.button(q.Refuse, panelWidth-panelEdge-230, 16, 114, func(objc.Object) { p.answer(Refused) })
 	switch {
 	case q.Always != "":
 		p.always = p.button(q.Always, panelEdge, 16+panelRow, 270, func(objc.Object) { p.clicked(Always) })
 	case q.Quiet != "":
 		p.button(q.Quiet, panelEdge, 16+panelRow, 270, func(objc.Object) { p.answer(Quiet) })
 	}
-	refuse.SetKeyEquivalent("\x1b") // Escape; nothing has Return
-	p.window.SetInitialFirstResponder(refuse)
+	p.refuse.SetKeyEquivalent("\x1b") // Escape; nothing has Return
+	p.window.SetInitialFirstResponder(p.refuse)
 	if C.handrail_can_authenticate() {
-		p.authenticate = p.button(q.Authenticate, panelEdge, 16, 270, func(objc.Object) { p.check() })
+		p.authenticate = p.button(q.Authenticate, panelEdge, 16, 270, func(objc.Object) { p.check(Allowed) })
 	}
 
 	p.window.Center()
@@ -191,7 +233,7 @@ func (p *panel) build() {
 			main.DispatchAsync(p.tick)
 		}
 	}()
-	time.AfterFunc(approval.VisibleFor, func() { p.answer(TimedOut) })
+	time.AfterFunc(p.talk.Request.VisibleFor(), func() { p.answer(TimedOut) })
 }
 
 func (p *panel) button(title string, x, y, width float64, clicked action.Handler) appkit.Button {
@@ -293,17 +335,21 @@ func (p *panel) clicked(a Answer) {
 	if origin(down) == Device && origin(up) == Device {
 		facts.Origin = Device
 	}
-	if Genuine(facts) {
+	switch {
+	case !Genuine(facts):
+	case p.talk.Request.Presence:
+		p.check(a)
+	default:
 		p.answer(a)
 	}
 }
 
-// check has the system check the person; its own sheet can't be clicked by programs.
-func (p *panel) check() {
+// check has the system check the person, and then answers; its own sheet can't be clicked by programs.
+func (p *panel) check(a Answer) {
 	if p.asking || seconds(C.handrail_still()) < StandStill {
 		return
 	}
-	p.asking = true
+	p.asking, p.wants = true, a
 	reason := C.CString(p.talk.Request.Question.AuthenticateReason)
 	defer C.free(unsafe.Pointer(reason))
 	C.handrail_authenticate(reason)
@@ -312,8 +358,11 @@ func (p *panel) check() {
 //export handrailAuthenticated
 func handrailAuthenticated(success C.int) {
 	thePanel.asking = false
-	if success == 1 {
-		thePanel.answer(Allowed)
+	switch {
+	case success == 1:
+		thePanel.answer(thePanel.wants)
+	case thePanel.talk.Request.Presence: // the person wants it so: who can't show that it is them allows nothing
+		thePanel.answer(Refused)
 	}
 }
 

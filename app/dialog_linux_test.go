@@ -56,6 +56,9 @@ func TestStartDialogIn(t *testing.T) {
 			must(t, os.Mkdir(folder, 0o755))
 			file := place(t, folder)
 			c.spoil(t, folder, file)
+			if err := canAskIn(folder); (err == nil) != (c.wanted == "") || err != nil && !strings.Contains(err.Error(), c.wanted) {
+				t.Errorf("doctor says %v, want %q", err, c.wanted)
+			}
 			p, err := startDialogIn(folder)
 			if c.wanted != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wanted) {

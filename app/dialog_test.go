@@ -29,8 +29,11 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}
+	if how := os.Getenv(fakeWindow); how != "" {
+		runFakeWindow(how)
+	}
 	if name := os.Getenv(fakeDialog); name != "" {
-		for _, f := range fakes {
+		for _, f := range append(fakes, alerts...) {
 			if f.name == name {
 				f.play()
 				os.Exit(0)
@@ -64,12 +67,17 @@ func converse() *Conversation {
 // forever waits for its own end, or for the parent's.
 func forever(c *Conversation) { <-c.Gone }
 
-var fakes = []struct {
+type fake struct {
 	name   string
 	play   func()
 	want   approval.Verdict
 	detail string
-}{
+}
+
+// alerts are fakes only in what presses their buttons: the native panel itself, where there is one.
+var alerts []fake
+
+var fakes = []fake{
 	{"allows", func() {
 		c := converse()
 		if said := os.Getenv(fakeSaid); said != "" {
@@ -144,7 +152,7 @@ var fakes = []struct {
 
 func testDialog(t *testing.T, name string) *Dialog {
 	d := NewDialog(NewWords("en"))
-	d.shownWithin, d.visibleFor, d.endsWithin = 5*time.Second, 5*time.Second, 5*time.Second
+	d.shownWithin, d.visibleFor, d.endsWithin = time.Minute, time.Minute, time.Minute
 	switch name { // those that wait for a deadline get a short one
 	case "never shows":
 		d.shownWithin = 300 * time.Millisecond
@@ -203,11 +211,11 @@ func TestDialogNotStarted(t *testing.T) {
 	for name, d := range map[string]*Dialog{
 		"nil":            nil,
 		"the zero value": {},
-		"no words":       {words: Words{}, start: testDialog(t, "allows").start},
-		"can't start": {words: NewWords("en"), start: func() (*dialogProcess, error) {
+		"no words":       {manner: func() Manner { return Manner{} }, start: testDialog(t, "allows").start},
+		"can't start": {manner: func() Manner { return Manner{Words: NewWords("en")} }, start: func() (*dialogProcess, error) {
 			return run(exec.Command("/nonexistent"), func(int) error { return nil })
 		}},
-		"another process": {words: NewWords("en"), start: func() (*dialogProcess, error) {
+		"another process": {manner: func() Manner { return Manner{Words: NewWords("en")} }, start: func() (*dialogProcess, error) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = []string{fakeDialog + "=allows"}
 			return run(cmd, func(int) error { return fmt.Errorf("it runs another file") })

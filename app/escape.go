@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -42,6 +44,48 @@ func escapeDiff(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// remarks are the lines of a diff that are none of a text and name no file (see approval.Request.Diff), with the messages that say
+// the same to the person. The number or text in one is put into the message.
+var remarks = []struct {
+	line           *regexp.Regexp
+	message, value string // no value: it is a number
+}{
+	{regexp.MustCompile(`^\\ No newline at end of file()$`), "diff_no_end", "None"}, // nothing is put in
+	{regexp.MustCompile(`^\(([0-9]{1,15}) lines? more\)$`), "diff_more", ""},
+	{regexp.MustCompile(`^\(([0-9]{1,15}) bytes? that are not text\)$`), "diff_no_text", ""},
+	{regexp.MustCompile(`^\(a link to (.*)\)$`), "diff_link", "To"},
+}
+
+// diff shows a diff of ours: as escapeDiff does, with remarks in the person's language. A line that isn't known stands as it is.
+func (w Words) diff(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		line, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(w.diffLine(line))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func (w Words) diffLine(line string) string {
+	for _, r := range remarks {
+		m := r.line.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		if r.value != "" {
+			return w.say(r.message, holes{r.value: Escape(m[1])})
+		}
+		n, err := strconv.ParseInt(m[1], 10, 64)
+		if err == nil {
+			return w.count(r.message, n, nil)
+		}
+	}
+	return escapeDiff(line)
 }
 
 // style is what is to be shown. The zero value lets least through.

@@ -146,6 +146,27 @@ func TestEscapeDiff(t *testing.T) {
 	}
 }
 
+// What a diff says beside its texts is said in the person's language. No line of a text can look like that.
+func TestDiffRemarks(t *testing.T) {
+	for in, want := range map[string][2]string{
+		`\ No newline at end of file`:       {"(the last line has no line break)", "(ท้ายบรรทัดสุดท้ายไม่มีการขึ้นบรรทัดใหม่)"},
+		"(31 lines more)":                   {"(31 more lines)", "(อีก 31 บรรทัด)"},
+		"(1 line more)":                     {"(1 more line)", "(อีก 1 บรรทัด)"},
+		"(12345 bytes that are not text)":   {"(12,345 bytes that are not text)", "(12,345 ไบต์ ไม่ใช่ข้อความ)"},
+		`(a link to "a` + "\u202e" + `")`:   {`(a link to "a⟨U+202E⟩")`, `(ลิงก์ไปยัง "a⟨U+202E⟩")`},
+		"+(31 lines more)":                  {"+(31 lines more)", "+(31 lines more)"},
+		" (31 lines more)":                  {" (31 lines more)", " (31 lines more)"},
+		"(99999999999999999999 lines more)": {"(99999999999999999999 lines more)", "(99999999999999999999 lines more)"},
+		"(anything)":                        {"(anything)", "(anything)"},
+	} {
+		for i, language := range tongues {
+			if got, want := NewWords(language).diff("-a\n"+in+"\n+b"), "-a\n"+want[i]+"\n+b"; got != want {
+				t.Errorf("%s: %q is shown as %q, want %q", language, in, got, want)
+			}
+		}
+	}
+}
+
 // FuzzEscape holds Escape to its two promises: nothing that deceives gets through, and the text can be read back, so that
 // no two texts look the same.
 func FuzzEscape(f *testing.F) {

@@ -9,7 +9,12 @@ import (
 
 // secret asks the login keychain. The item belongs to the program that made it: a build with another signature is asked
 // about by the system. It is neither shared with other devices nor tied to Touch ID.
-func secret(service, account string) ([]byte, error) {
+func secret(service, account string, renew bool) ([]byte, error) {
+	if renew {
+		if err := forget(service, account); err != nil {
+			return nil, err
+		}
+	}
 	key, err := keychain.GetGenericPassword(service, account, "", "")
 	if err != nil {
 		return nil, fmt.Errorf("reading from the keychain: %w: %w", ErrNoKeychain, err)
@@ -28,4 +33,11 @@ func secret(service, account string) ([]byte, error) {
 		return nil, fmt.Errorf("reading from the keychain: the key for %s, %s has %d bytes", service, account, len(key))
 	}
 	return key, nil
+}
+
+func forget(service, account string) error {
+	if err := keychain.DeleteGenericPasswordItem(service, account); err != nil && !errors.Is(err, keychain.ErrorItemNotFound) {
+		return fmt.Errorf("writing to the keychain: %w: %w", ErrNoKeychain, err)
+	}
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // secret asks the Secret Service (freedesktop.org), such as GNOME Keyring or KWallet, on the session bus.
-func secret(service, account string) ([]byte, error) {
+func secret(service, account string, renew bool) ([]byte, error) {
 	if !hasSessionBus() { // the library would start one
 		return nil, ErrNoKeychain
 	}
@@ -37,20 +37,24 @@ func secret(service, account string) ([]byte, error) {
 	if err != nil {
 		return fail("searching", err)
 	}
-	if len(items) == 0 {
+	if len(items) > 1 {
+		return nil, fmt.Errorf("reading from the keychain: %d keys for %s, %s", len(items), service, account)
+	}
+	if len(items) == 0 || renew {
+		replace := secretservice.ReplaceBehavior(secretservice.ReplaceBehaviorDoNotReplace)
+		if renew {
+			replace = secretservice.ReplaceBehaviorReplace
+		}
 		key := newSecret()
 		sealed, err := session.NewSecret(key)
 		if err != nil {
 			return fail("writing to", err)
 		}
 		properties := secretservice.NewSecretProperties(service+": "+account, attributes)
-		if _, err := keychain.CreateItem(collection, properties, sealed, secretservice.ReplaceBehaviorDoNotReplace); err != nil {
+		if _, err := keychain.CreateItem(collection, properties, sealed, replace); err != nil {
 			return fail("writing to", err)
 		}
 		return key, nil
-	}
-	if len(items) > 1 {
-		return nil, fmt.Errorf("reading from the keychain: %d keys for %s, %s", len(items), service, account)
 	}
 	key, err := keychain.GetSecret(items[0], *session)
 	if err != nil {
@@ -60,4 +64,28 @@ func secret(service, account string) ([]byte, error) {
 		return nil, fmt.Errorf("reading from the keychain: the key for %s, %s has %d bytes", service, account, len(key))
 	}
 	return key, nil
+}
+
+func forget(service, account string) error {
+	if !hasSessionBus() {
+		return ErrNoKeychain
+	}
+	keychain, err := secretservice.NewService()
+	if err != nil {
+		return fmt.Errorf("reaching the keychain: %w: %w", ErrNoKeychain, err)
+	}
+	const collection = secretservice.DefaultCollection
+	if err := keychain.Unlock([]dbus.ObjectPath{collection}); err != nil {
+		return fmt.Errorf("unlocking the keychain: %w: %w", ErrNoKeychain, err)
+	}
+	items, err := keychain.SearchCollection(collection, secretservice.Attributes{"service": service, "account": account})
+	if err != nil {
+		return fmt.Errorf("searching the keychain: %w: %w", ErrNoKeychain, err)
+	}
+	for _, item := range items {
+		if err := keychain.DeleteItem(item); err != nil {
+			return fmt.Errorf("removing from the keychain: %w", err)
+		}
+	}
+	return nil
 }

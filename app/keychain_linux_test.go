@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +32,10 @@ type sealed struct {
 	Type       string
 }
 
-type keyringItem struct{ value []byte }
+type keyringItem struct {
+	value  []byte
+	remove func()
+}
 
 const (
 	keyringPath    = dbus.ObjectPath("/org/freedesktop/secrets")
@@ -106,8 +110,15 @@ func itemPath(i int) dbus.ObjectPath {
 	return dbus.ObjectPath(fmt.Sprintf("%s/collection/login/%d", keyringPath, i))
 }
 
-func (k *keyring) CreateItem(properties map[string]dbus.Variant, secret sealed, _ bool) (dbus.ObjectPath, dbus.ObjectPath, *dbus.Error) {
+func (k *keyring) CreateItem(properties map[string]dbus.Variant, secret sealed, replace bool) (dbus.ObjectPath, dbus.ObjectPath, *dbus.Error) {
 	attributes, _ := properties["org.freedesktop.Secret.Item.Attributes"].Value().(map[string]string)
+	k.mu.Lock()
+	at := slices.IndexFunc(k.items, func(has map[string]string) bool { return maps.Equal(has, attributes) })
+	k.mu.Unlock()
+	if replace && at >= 0 {
+		_ = k.conn.Export(k.item(secret.Value, at), itemPath(at), "org.freedesktop.Secret.Item")
+		return itemPath(at), noPrompt, nil
+	}
 	return k.add(attributes, secret.Value), noPrompt, nil
 }
 
@@ -116,8 +127,21 @@ func (k *keyring) add(attributes map[string]string, value []byte) dbus.ObjectPat
 	defer k.mu.Unlock()
 	path := itemPath(len(k.items))
 	k.items = append(k.items, attributes)
-	_ = k.conn.Export(keyringItem{value}, path, "org.freedesktop.Secret.Item")
+	_ = k.conn.Export(k.item(value, len(k.items)-1), path, "org.freedesktop.Secret.Item")
 	return path
+}
+
+func (k *keyring) item(value []byte, at int) keyringItem {
+	return keyringItem{value, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.items[at] = nil // no search finds it
+	}}
+}
+
+func (i keyringItem) Delete() (dbus.ObjectPath, *dbus.Error) {
+	i.remove()
+	return noPrompt, nil
 }
 
 func (i keyringItem) GetSecret(session dbus.ObjectPath) (sealed, *dbus.Error) {
@@ -141,6 +165,31 @@ func TestSecret(t *testing.T) {
 		t.Errorf("keys of %d and %d bytes, same again: %v", len(first), len(other), bytes.Equal(first, again))
 	}
 
+	renewed, err := Renew("handrail", "b")
+	must(t, err)
+	now, err := Secret("handrail", "b")
+	must(t, err)
+	if len(renewed) != secretSize || !bytes.Equal(renewed, now) || bytes.Equal(renewed, other) {
+		t.Errorf("renewed: %d bytes, kept: %v, another than before: %v", len(renewed), bytes.Equal(renewed, now), !bytes.Equal(renewed, other))
+	}
+	if still, err := Secret("handrail", "a"); err != nil || !bytes.Equal(still, first) {
+		t.Errorf("another key was renewed too: %v", err)
+	}
+	made, err := Renew("handrail", "new")
+	must(t, err)
+	if kept, err := Secret("handrail", "new"); err != nil || !bytes.Equal(made, kept) {
+		t.Errorf("a key that wasn't there: %v", err)
+	}
+
+	must(t, Forget("handrail", "new"))
+	must(t, Forget("handrail", "new")) // which isn't there any more
+	if anew, err := Secret("handrail", "new"); err != nil || bytes.Equal(anew, made) {
+		t.Errorf("a key that was removed is still there: %v", err)
+	}
+	if still, err := Secret("handrail", "a"); err != nil || !bytes.Equal(still, first) {
+		t.Errorf("another key was removed too: %v", err)
+	}
+
 	k.add(map[string]string{"service": "handrail", "account": "short"}, []byte("1234"))
 	if _, err := Secret("handrail", "short"); err == nil || errors.Is(err, ErrNoKeychain) || !strings.Contains(err.Error(), "4 bytes") {
 		t.Errorf("a short key: %v", err)
@@ -161,6 +210,9 @@ func TestNoKeychain(t *testing.T) {
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	if key, err := Secret("handrail-test", "a"); !errors.Is(err, ErrNoKeychain) || key != nil {
+		t.Errorf("without a bus: %v", err)
+	}
+	if err := Forget("handrail-test", "a"); !errors.Is(err, ErrNoKeychain) {
 		t.Errorf("without a bus: %v", err)
 	}
 	bus, err := apptest.StartBus(t.Context())

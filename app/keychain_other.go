@@ -2,4 +2,6 @@
 
 package app
 
-func secret(string, string) ([]byte, error) { return nil, ErrNoKeychain }
+func secret(string, string, bool) ([]byte, error) { return nil, ErrNoKeychain }
+
+func forget(string, string) error { return ErrNoKeychain }

@@ -42,4 +42,19 @@ func TestContrast(t *testing.T) {
 			t.Errorf("%s has a contrast of %.2f", c.name, got)
 		}
 	}
+	for name, p := range map[string]Palette{"light": Light, "dark": Dark} {
+		for _, ground := range []color.NRGBA{p.Paper, p.Sheet, p.Bar, p.Chosen} {
+			for i, ink := range []color.NRGBA{p.Ink, p.PaleInk, p.Good, p.Bad, p.Busy} {
+				if got := contrast(ink, ground); got < 4.5 {
+					t.Errorf("%s: ink %d on %v has a contrast of %.2f", name, i, ground, got)
+				}
+			}
+		}
+		if got := contrast(p.ButtonInk, p.Button); got < 4.5 {
+			t.Errorf("%s: buttons have a contrast of %.2f", name, got)
+		}
+		if got := contrast(p.Focus, p.Bar); got < 3 { // WCAG 2.2, 1.4.11
+			t.Errorf("%s: the frame has a contrast of %.2f", name, got)
+		}
+	}
 }

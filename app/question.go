@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"handrail/core/approval"
+	"handrail/core/grant"
 )
 
 // Question is what a surface shows for a request: words in the person's language, every foreign one of them escaped. The
@@ -69,14 +70,25 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	if err := complete(r); err != nil {
 		return Question{}, fmt.Errorf("asking %q: %w", r.Kind, err)
 	}
-	if r.Kind == approval.WidenPolicy {
+	switch r.Kind {
+	case approval.WidenPolicy:
 		return w.policyQuestion(r), nil
+	case approval.UndoChange:
+		return w.undoQuestion(r), nil
+	case approval.TurnOn:
+		return w.switchQuestion(r), nil
+	case approval.ChangeSetting:
+		return w.settingQuestion(r), nil
+	case approval.Connect:
+		return w.pairingQuestion(r), nil
+	case approval.NewToken:
+		return w.tokenQuestion(r), nil
 	}
 	who := w.who(r)
 	title, covers, until := messages(r)
 	q := Question{
 		Window:             w.say("window_title", nil),
-		Title:              w.spans(title, holes{"Who": who, "Thing": quote(Escape(thing(r))), "Commits": w.count("commits", int64(r.Commits), nil), "Changes": w.count("changes", int64(r.Changes), nil), "Files": w.deleted(r)}),
+		Title:              w.spans(title, holes{"Who": who, "Thing": quote(Escape(thing(r))), "Commits": w.count("commits", int64(r.Commits), nil), "Changes": w.count("changes", int64(r.Changes), nil), "Files": w.deleted(r), "Folders": w.folders(r)}),
 		More:               w.say("more_below", nil),
 		Refuse:             w.say("button_refuse", nil),
 		Allow:              w.say("button_allow", nil),
@@ -104,7 +116,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 		q.Facts = append(q.Facts, Fact{Label: w.say("label_deletes", nil), Value: w.deletes(r), Exact: true}, Fact{Label: w.say("label_script", nil), Value: escapeDiff(strings.TrimSuffix(r.Script, "\n")), Exact: true})
 	}
 	if r.Command != nil {
-		q.Facts = append(q.Facts, w.commandFacts(r.Command)...)
+		q.Facts = append(q.Facts, w.commandFacts(r)...)
 	}
 	if r.Folder != "" {
 		exact(folderLabel(r), r.Folder)
@@ -146,7 +158,7 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 	}
 	exact("label_tool", r.Tool)
 	if r.Diff != "" {
-		q.Facts = append(q.Facts, Fact{Label: w.say("label_diff", nil), Value: escapeDiff(r.Diff), Exact: true})
+		q.Facts = append(q.Facts, Fact{Label: w.say("label_diff", nil), Value: w.diff(r.Diff), Exact: true})
 	}
 	q.Details = w.details(r)
 	if r.Reason != "" {
@@ -162,6 +174,18 @@ func NewQuestion(r approval.Request, w Words) (Question, error) {
 func complete(r approval.Request) error {
 	if r.Kind == approval.WidenPolicy || r.Policy != nil {
 		return completePolicy(r)
+	}
+	if r.Kind == approval.UndoChange || r.Undo != nil {
+		return completeUndo(r)
+	}
+	if r.Kind == approval.TurnOn || r.Switch != nil {
+		return completeSwitch(r)
+	}
+	if r.Kind == approval.ChangeSetting || r.Setting != nil {
+		return completeSetting(r)
+	}
+	if r.Kind == approval.Connect || r.Kind == approval.NewToken || r.Pairing != nil {
+		return completePairing(r)
 	}
 	switch {
 	case r.Tool == "" || r.Session == "" || r.Who.ID == "":
@@ -188,8 +212,12 @@ func complete(r approval.Request) error {
 		return fmt.Errorf("no changes")
 	case len(r.Diff) > approval.MaxDiff || len(r.Script) > approval.MaxDiff:
 		return fmt.Errorf("a diff or a script that is too long")
-	case slices.ContainsFunc(r.Also, func(p approval.Place) bool { return r.Kind != approval.Patch || !filepath.IsAbs(p.Folder) }):
+	case slices.ContainsFunc(r.Also, func(p approval.Place) bool {
+		return r.Kind != approval.Patch && (r.Kind != approval.SearchFolders || p.File || p.Makes) || !filepath.IsAbs(p.Folder)
+	}):
 		return fmt.Errorf("no folder, or too many")
+	case r.Kind == approval.SearchFolders && (r.File || r.Path != ""):
+		return fmt.Errorf("a file where folders are searched")
 	case (r.Kind == approval.Delete) != (r.Script != "") || (r.Kind == approval.Delete) != (len(r.Deletes) > 0) || len(r.Deletes) > approval.MaxDeletes || r.DeletesMore < 0:
 		return fmt.Errorf("no script, or not what it deletes")
 	case len(r.Subjects) > approval.MaxSubjects || len(r.Subjects) > r.Commits:
@@ -224,8 +252,12 @@ func messages(r approval.Request) (title, covers, until string) {
 		title, covers, until = "title_protected", "covers_protected", "until_once"
 	case approval.Patch:
 		title, covers = "title_patch", "covers_patch"
+	case approval.SearchFolders:
+		title, covers, until = "title_search_folders", "covers_search_folders", "until_search"
 	case approval.Exec:
 		title, covers, until = "title_exec", "covers_exec", "until_once"
+	case approval.Outside:
+		title, covers, until = "title_outside", "covers_outside", "until_once"
 	case approval.Network:
 		title, covers = "title_network", "covers_network"
 		if r.Host == "" {
@@ -255,7 +287,7 @@ func messages(r approval.Request) (title, covers, until string) {
 	}
 	if r.Makes && title != "" {
 		switch r.Kind {
-		case approval.Exec, approval.Delete, approval.LookFolder, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
+		case approval.Exec, approval.Outside, approval.Delete, approval.LookFolder, approval.SearchFolders, approval.GitPush, approval.GitSignIn, approval.Clipboard, approval.ClipboardSession:
 			title = ""
 		case approval.Protected, approval.Patch, approval.Network, approval.Loopback:
 		default:
@@ -314,6 +346,14 @@ func (w Words) deleted(r approval.Request) string {
 	return w.say("deleted_some", nil)
 }
 
+// folders says in the title where files are searched.
+func (w Words) folders(r approval.Request) string {
+	if len(r.Also) == 0 {
+		return quote(Escape(thing(r)))
+	}
+	return w.count("these_folders", int64(1+len(r.Also)), nil)
+}
+
 // deletes are the names by which a command calls what it deletes, one a line, and how many are left out.
 func (w Words) deletes(r approval.Request) string {
 	var lines []string
@@ -370,6 +410,11 @@ func (w Words) who(r approval.Request) string {
 	if name == "" {
 		return w.say("program_unknown", nil)
 	}
+	return w.named(name)
+}
+
+// named is a name in a sentence: escaped, cut and quoted.
+func (w Words) named(name string) string {
 	name, left := cut(name, maxName)
 	if left > 0 {
 		return quote(Escape(name) + "…") // Escape lets no dots like these through
@@ -397,7 +442,7 @@ func (w Words) claim(r approval.Request) string {
 func (w Words) holds(r approval.Request) string {
 	values := holes{"Size": w.size(r.Bytes)}
 	switch {
-	case reaches(r), pastes(r), r.Kind == approval.Patch, r.Kind == approval.Exec, r.Kind == approval.Delete && (r.Files == 0 || r.More):
+	case reaches(r), pastes(r), r.Kind == approval.Patch, r.Kind.Runs(), r.Kind == approval.Delete && (r.Files == 0 || r.More):
 		return ""
 	case r.Makes:
 		return w.say("holds_new", nil)
@@ -424,11 +469,11 @@ func (w Words) details(r approval.Request) []Fact {
 		add("label_process", w.say("process_none", nil))
 	}
 	if !r.Makes && !pastes(r) {
-		add("label_folder_id", fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
+		list = append(list, w.folderID(r.FolderID))
 	}
 	for _, p := range r.Also {
 		if !p.Makes {
-			add("label_folder_id", fmt.Sprintf("%d:%d", p.FolderID.Device, p.FolderID.Inode))
+			list = append(list, w.folderID(p.FolderID))
 		}
 	}
 	if r.Command != nil {
@@ -451,6 +496,10 @@ func (w Words) details(r approval.Request) []Fact {
 		add("label_bytes", w.count("bytes", r.Bytes, nil))
 	}
 	return list
+}
+
+func (w Words) folderID(id grant.ID) Fact {
+	return Fact{Label: w.say("label_folder_id", nil), Value: fmt.Sprintf("%d:%d", id.Device, id.Inode), Exact: true}
 }
 
 // cut gives at most n characters of s, and how many are left out. It doesn't part a letter from its marks.

@@ -10,7 +10,8 @@ import (
 )
 
 // commandFacts are what a question about a command shows first: what will run, and why the person is asked.
-func (w Words) commandFacts(c *approval.Command) (list []Fact) {
+func (w Words) commandFacts(r approval.Request) (list []Fact) {
+	c := r.Command
 	lines := func(label string, texts []string) {
 		if len(texts) > 0 {
 			list = append(list, Fact{Label: w.say(label, nil), Value: bullets(texts), Exact: true})
@@ -19,13 +20,27 @@ func (w Words) commandFacts(c *approval.Command) (list []Fact) {
 	text := func(label, s string) {
 		list = append(list, Fact{Label: w.say(label, nil), Value: escapeDiff(strings.TrimSuffix(s, "\n")), Exact: true})
 	}
+	if r.Kind == approval.Outside {
+		list = append(list, Fact{Label: w.say("label_outside", nil), Value: w.say("outside", nil)})
+	}
 	text("label_runs", c.Runs)
-	list[0].Marks = marks(list[0].Value, c)
+	runs := &list[len(list)-1]
+	runs.Marks = marks(runs.Value, c)
 	if c.Text != c.Runs {
 		text("label_given", c.Text)
 	}
 	lines("label_deletes", c.Deletes)
+	if r.Kind == approval.Outside {
+		var programs []string
+		for _, f := range c.Files {
+			programs = append(programs, f.Real)
+		}
+		lines("label_programs", programs)
+	}
 	lines("label_environment", c.Env)
+	if len(c.Inherits) > 0 {
+		list = append(list, Fact{Label: w.say("label_inherits", nil), Value: Escape(strings.Join(c.Inherits, ", ")), Exact: true})
+	}
 	says := func(label string, texts []string) {
 		if len(texts) > 0 {
 			list = append(list, Fact{Label: w.say(label, nil), Value: w.reasons(texts), Exact: true})
@@ -74,7 +89,7 @@ func bullets(texts []string) string {
 func completeCommand(r approval.Request) error {
 	c := r.Command
 	switch {
-	case (r.Kind == approval.Exec) != (c != nil):
+	case r.Kind.Runs() != (c != nil):
 		return fmt.Errorf("no command, or one for another question")
 	case c == nil:
 		return nil
@@ -82,13 +97,13 @@ func completeCommand(r approval.Request) error {
 		return fmt.Errorf("no command or no folder for it")
 	case len(c.Text) > approval.MaxCommand || len(c.Runs) > approval.MaxCommand:
 		return fmt.Errorf("a command that is too long")
-	case max(len(c.Env), len(c.Files), len(c.Open), len(c.Deletes), len(c.Why)) > approval.MaxListed:
+	case max(len(c.Env), len(c.Inherits), len(c.Files), len(c.Open), len(c.Deletes), len(c.Why)) > approval.MaxListed:
 		return fmt.Errorf("more than can be listed")
 	case c.Shell != "" && !filepath.IsAbs(c.Shell):
 		return fmt.Errorf("no shell")
 	case c.Rule != nil && (!filepath.IsAbs(c.Rule.Program) || c.Rule.Script != "" && !filepath.IsAbs(c.Rule.Script)):
 		return fmt.Errorf("a rule without a program")
-	case c.Rule != nil && (len(c.Env) > 0 || len(c.Deletes) > 0):
+	case c.Rule != nil && (len(c.Env) > 0 || len(c.Deletes) > 0 || r.Kind == approval.Outside):
 		return fmt.Errorf("a rule for what is never covered by one")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"handrail/core/approval"
 	"handrail/core/client"
@@ -126,6 +127,12 @@ var questions = []struct {
 		r.Host, r.Address, r.Tool, r.Files, r.Bytes = "example.com:8443", "https://example.com:8443/search?q=holiday%20photos&from=Handrail#more", "bash", 0, 0
 		r.Folder = "/home/ann/Handrail"
 	})},
+	{"search_folders", request(approval.SearchFolders, func(r *approval.Request) {
+		searched(r)
+		r.Also = []approval.Place{{Folder: "/home/ann/Documents/สัญญา", FolderID: grant.ID{Device: 2049, Inode: 78}},
+			{Folder: "/home/ann/Taxes", FolderID: grant.ID{Device: 2049, Inode: 79}}}
+	})},
+	{"search_folder", request(approval.SearchFolders, searched)},
 	{"clipboard", request(approval.Clipboard, paste)},
 	{"clipboard_session", request(approval.ClipboardSession, paste)},
 	{"patch", request(approval.Patch, func(r *approval.Request) {
@@ -186,7 +193,44 @@ var questions = []struct {
 				{Path: "/home/ann/Handrail/Holiday Photos/count.sh", Real: "/home/ann/Handrail/Holiday Photos/count.sh", ID: grant.ID{Device: 2049, Inode: 82}, Script: true, SHA256: strings.Repeat("0b", 32)}},
 			Rule: &approval.Rule{Program: "/usr/bin/sh", Script: "/home/ann/Handrail/Holiday Photos/count.sh"}}
 	})},
+	{"outside", request(approval.Outside, func(r *approval.Request) {
+		r.Tool, r.Files, r.Bytes, r.Command = "exec", 0, 0, &approval.Command{
+			Text: "brew services restart postgresql && ./reload.sh", Runs: "/opt/homebrew/bin/brew services restart postgresql && ./reload.sh", Shell: "/bin/bash",
+			Env: []string{"MODE=draft"}, Inherits: []string{"HOME", "LANG", "PATH", "SSH_AUTH_SOCK", "USER"}, Why: []string{"it isn't on the person's list: brew is not on the list"},
+			Files: []approval.File{{Path: "/opt/homebrew/bin/brew", Real: "/opt/homebrew/Library/brew", ID: grant.ID{Device: 2049, Inode: 83}, SHA256: strings.Repeat("0d", 32)},
+				{Path: "/home/ann/Handrail/Holiday Photos/reload.sh", Real: "/home/ann/Handrail/Holiday Photos/reload.sh", ID: grant.ID{Device: 2049, Inode: 84}, SHA256: strings.Repeat("0e", 32)}}}
+		r.Reason = "Restart the database"
+	})},
+	{"turn_on_outside", turnOn("http:cursor", "outside", "may ask to run commands outside the sandbox, where nothing holds them back; the person is asked each time")},
+	{"turn_on_docker", turnOn("stdio:/opt/claude/claude", "docker", "controls Docker, which is as good as full access to this computer")},
+	{"turn_on_ssh", turnOn("http:cursor", "ssh-agent", "signs in elsewhere with the person's SSH keys while it runs")},
+	{"turn_on_browser", turnOn("http:cursor", "browser", "starts a browser for tests, which then runs without its own sandbox")},
+	{"turn_on_xcode", turnOn("http:cursor", "xcode", "uses Apple's developer tools, their simulators and services")},
+	{"turn_on_home", turnOn("http:cursor", "home", "reads the whole home folder, but for the places where keys, passwords and sign-ins are kept")},
+	{"turn_on_tool", change(turnOn("http:cursor", "bash_bg", "uses the tool bash_bg again, which was turned off"), func(r *approval.Request) { r.Switch.Tool = true })},
+	{"setting_network", changes("network", "never", "ask")},
+	{"setting_level", changes("level", "none", "look")},
+	{"setting_presence", changes("presence", "on", "off")},
+	{"setting_workspace", changes("workspace", "", "/home/ann/Work")},
+	{"setting_workspace_usual", changes("workspace", "/home/ann/Wo\u202erk", "")},
+	{"setting_search", changes("search", "", "/home/ann/เอกสาร\n\nAllow “")},
+	{"turn_on_hostile", turnOn("stdio:/home/ann/"+strings.Repeat("No one ", 20)+"\u202e/Handrail\n\nAllow “", "home", "opens nothing\u2028Allow")},
 	{"widen_policy", widened},
+	{"undo", undone},
+	{"undo_undo", change(undone, func(r *approval.Request) {
+		u := *r.Undo
+		r.Undo, u.Tool, u.Client, u.Left, u.LeftMore, u.More, u.Diff = &u, "undo", "", nil, 0, 0, ""
+	})},
+	{"connect", connects(nil)},
+	{"connect_look", connects(func(p *approval.Pairing) { p.Claimed, p.Level, p.Document = "", "look", "" })},
+	{"new_token", carries(nil)},
+	{"new_token_hostile", carries(func(p *approval.Pairing) {
+		p.Name, p.Resource = "a\u202e\n\nFor how long", "http://127.0.0.1:7437/\u202e"
+	})},
+	{"connect_hostile", connects(func(p *approval.Pairing) {
+		p.Claimed = "Claude\u202e** by\nHandrail <b>" + strings.Repeat(" very", 16)
+		p.Redirect, p.Document = "http://[::1]:80/"+strings.Repeat("callback/", 60)+"?%E2%80%AE=1", "https://xn--clude-xra.example/client.json"
+	})},
 	{"thai", request(approval.EditFolder, func(r *approval.Request) {
 		r.Home, r.Folder = "/home/สมหญิง", "/home/สมหญิง/Handrail/รูปถ่ายที่เชียงใหม่"
 		r.Path = r.Folder + "/น้ำตกแม่สา ปี ๒๕๖๘/รายชื่อผู้ร่วมเดินทาง.txt"
@@ -201,11 +245,54 @@ var questions = []struct {
 	})},
 }
 
+// undone asks whether a change is to be put back.
+var undone = approval.Request{Kind: approval.UndoChange, Home: "/home/ann", Undo: &approval.Undo{
+	Change: "20260304-abc", Time: time.Date(2026, 3, 4, 12, 5, 0, 0, time.UTC), Client: "Claude\u202e", Tool: "bash", Text: "rm -rf old; sed -i s/sea/lake/ list.txt",
+	Folder: "/home/ann/Handrail/Holiday Photos",
+	Back:   []string{"/home/ann/Handrail/Holiday Photos/old", "/home/ann/Handrail/Holiday Photos/รูปที่ 1.jpg"},
+	Old:    []string{"/home/ann/Handrail/Holiday Photos/list.txt"}, Gone: []string{"/home/ann/Handrail/Holiday Photos/new\n• /etc"}, More: 12,
+	Left: []approval.Left{{Path: "/home/ann/Handrail/Holiday Photos/mine.txt", Why: "it was changed since"}}, LeftMore: 3,
+	Diff: "M /home/ann/Handrail/Holiday Photos/list.txt\n@@ -1,2 +1,2 @@\n June\n-lake, 14 pictures\n+sea, 14 pictures\n", DiffMore: true,
+}}
+
+// changes asks whether a setting may allow more.
+func changes(name, was, now string) approval.Request {
+	s := &approval.Setting{Name: name, Was: was, Now: now}
+	if strings.HasPrefix(now, "/") {
+		s.FolderID = grant.ID{Device: 2049, Inode: 17}
+	}
+	return approval.Request{Kind: approval.ChangeSetting, Setting: s}
+}
+
+// turnOn asks whether something is turned on for a client.
+func turnOn(id, name, opens string) approval.Request {
+	return approval.Request{Kind: approval.TurnOn, Switch: &approval.Switch{Client: id, Name: name, Opens: opens}}
+}
+
 // widened asks whether the policy file may allow more.
 var widened = approval.Request{Kind: approval.WidenPolicy, Policy: &approval.Policy{
 	File: "/home/ann/.local/state/handrail/exec-policy.json", SHA256: strings.Repeat("0c", 32),
 	Wider: []string{"allows /usr/bin/git with arguments like (status|diff)( .*)?", "in the sandbox: ask off instead of on-miss", "safe bin \u202ecut\n\nFor how long"},
 }}
+
+// connects asks whether a new assistant may connect, with what change alters.
+func connects(change func(*approval.Pairing)) approval.Request {
+	p := approval.Pairing{Name: "claude-code", Level: "ask", Claimed: "Claude Code", Document: "https://claude.example/client.json", ClientSHA256: strings.Repeat("0d", 32),
+		Redirect: "http://localhost:33418/callback", Resource: "http://127.0.0.1:7438/mcp", Challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}
+	if change != nil {
+		change(&p)
+	}
+	return approval.Request{Kind: approval.Connect, Pairing: &p}
+}
+
+// carries asks whether a client may come in by a token.
+func carries(change func(*approval.Pairing)) approval.Request {
+	p := approval.Pairing{Name: "web-tool", Level: "ask", Resource: "http://127.0.0.1:7437/mcp"}
+	if change != nil {
+		change(&p)
+	}
+	return approval.Request{Kind: approval.NewToken, Pairing: &p}
+}
 
 // push makes r a request to push.
 func push(r *approval.Request) {
@@ -217,6 +304,9 @@ func push(r *approval.Request) {
 func paste(r *approval.Request) {
 	r.Folder, r.FolderID, r.Tool, r.Files, r.Bytes = "", grant.ID{}, "bash", 0, 0
 }
+
+// searched makes r a request to have folders searched.
+func searched(r *approval.Request) { r.Folder, r.Tool = "/home/ann/Handrail", "rag_search" }
 
 // patch makes r a request to apply a patch.
 func patch(r *approval.Request) {
@@ -270,10 +360,16 @@ func TestNamesAreQuoted(t *testing.T) {
 	for _, c := range questions {
 		for _, language := range tongues {
 			r := c.request
-			if r.Kind == approval.WidenPolicy { // nobody asks it
+			switch r.Kind {
+			case approval.WidenPolicy, approval.UndoChange, approval.TurnOn, approval.ChangeSetting, approval.NewToken: // nobody asks it
 				continue
+			case approval.Connect:
+				p := *r.Pairing
+				p.Claimed, r.Pairing = "No one", &p
+			default:
+				r.Who.Name = "No one"
 			}
-			r.Who.Name, r.Path = "No one", ""
+			r.Path = ""
 			if r.Folder != "" {
 				r.Folder = "/home/ann/Handrail/nothing"
 			}
@@ -300,6 +396,9 @@ func TestHowLong(t *testing.T) {
 		q, err := NewQuestion(c.request, w)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if c.request.Kind == approval.TurnOn || c.request.Kind == approval.ChangeSetting || c.request.Kind == approval.NewToken { // the answer is used once, what it turns on stays on
+			continue
 		}
 		if says := strings.Contains(q.String(), w.say("until_once", nil)); says != c.request.Kind.Once() {
 			t.Errorf("%s: it says once: %v; it is used once: %v", c.name, says, !says)
@@ -333,6 +432,14 @@ func said(r approval.Request) (list []string) {
 	if r.Policy != nil {
 		list = append(list, r.Policy.Wider...)
 	}
+	if r.Undo != nil {
+		for _, l := range r.Undo.Left {
+			list = append(list, l.Why)
+		}
+	}
+	if r.Switch != nil {
+		list = append(list, r.Switch.Opens)
+	}
 	return list
 }
 
@@ -341,6 +448,9 @@ func bound(r approval.Request) []string {
 	list := []string{Escape(r.Who.ID), Escape(r.Session), Escape(r.Tool), Escape(r.Folder), Escape(r.Path), Escape(r.Home),
 		Escape(r.Who.Name), Escape(r.Who.Version), Escape(r.Who.Program), Escape(r.Who.Signed)}
 	list = append(list, Escape(r.Host), Escape(r.Address), Escape(r.Remote), Escape(r.Branch), Escape(r.Commit))
+	if p := r.Pairing; p != nil {
+		list = append(list, Escape(p.Name), Escape(p.Claimed), Escape(p.Document), p.ClientSHA256, Escape(p.Redirect), Escape(p.Resource), p.Challenge)
+	}
 	for _, subject := range r.Subjects {
 		list = append(list, Escape(subject))
 	}
@@ -350,6 +460,9 @@ func bound(r approval.Request) []string {
 		}
 	}
 	for line := range strings.Lines(r.Diff) {
+		if strings.HasPrefix(line, "\\") || strings.HasPrefix(line, "(") {
+			continue // a remark, in the question's language: see TestDiffRemarks
+		}
 		list = append(list, escapeDiff(strings.TrimSuffix(line, "\n")))
 	}
 	if r.Changes > 0 {
@@ -366,7 +479,7 @@ func bound(r approval.Request) []string {
 			list = append(list, escapeDiff(strings.TrimSuffix(line, "\n")))
 		}
 		list = append(list, Escape(c.Shell))
-		for _, l := range [][]string{c.Env, c.Deletes} {
+		for _, l := range [][]string{c.Env, c.Inherits, c.Deletes} {
 			for _, text := range l {
 				list = append(list, Escape(text))
 			}
@@ -380,19 +493,54 @@ func bound(r approval.Request) []string {
 			}
 		}
 	}
+	if s := r.Switch; s != nil {
+		list = append(list, Escape(s.Client), Escape(s.Name))
+	}
+	if s := r.Setting; s != nil {
+		list = append(list, Escape(s.Name))
+		for _, value := range []string{s.Was, s.Now} {
+			if filepath.IsAbs(value) {
+				list = append(list, Escape(value))
+			}
+		}
+		if s.FolderID != (grant.ID{}) {
+			list = append(list, fmt.Sprintf("%d:%d", s.FolderID.Device, s.FolderID.Inode))
+		}
+	}
 	if p := r.Policy; p != nil {
 		list = append(list, Escape(p.File), p.SHA256)
+	}
+	if u := r.Undo; u != nil {
+		for _, path := range slices.Concat(u.Back, u.Old, u.Gone) {
+			list = append(list, Escape(path))
+		}
+		for _, l := range u.Left {
+			list = append(list, Escape(l.Path))
+		}
+		for line := range strings.Lines(u.Diff) {
+			if strings.HasPrefix(line, "\\") || strings.HasPrefix(line, "(") {
+				continue // a remark, in the question's language: see TestDiffRemarks
+			}
+			list = append(list, escapeDiff(strings.TrimSuffix(line, "\n")))
+		}
+		list = append(list, u.Change, u.Time.Format("2006-01-02 15:04"), Escape(u.Client), Escape(u.Tool), Escape(u.Text), Escape(u.Folder))
+		for _, n := range []int{u.More, u.LeftMore} {
+			if n > 0 {
+				list = append(list, fmt.Sprint(n))
+			}
+		}
 	}
 	if r.Commits > 0 {
 		list = append(list, groups(int64(r.Commits)))
 	}
-	if r.Kind == approval.EditFolder || r.Kind == approval.EditCopies || r.Kind == approval.LookFolder || r.Kind == approval.JoinFolder {
+	if r.Kind == approval.EditFolder || r.Kind == approval.EditCopies || r.Kind == approval.LookFolder || r.Kind == approval.JoinFolder ||
+		r.Kind == approval.SearchFolders {
 		list = append(list, groups(r.Bytes))
 	}
 	if r.Who.PID != 0 {
 		list = append(list, fmt.Sprint(r.Who.PID))
 	}
-	if !r.Makes && !pastes(r) && r.Policy == nil {
+	if !r.Makes && !pastes(r) && r.Policy == nil && r.Undo == nil && r.Switch == nil && r.Setting == nil && r.Pairing == nil {
 		list = append(list, fmt.Sprintf("%d:%d", r.FolderID.Device, r.FolderID.Inode))
 	}
 	if r.Files > 0 {
@@ -405,10 +553,15 @@ func bound(r approval.Request) []string {
 // A field that is added to a request must be shown too: whoever adds one comes by here.
 func TestEveryFieldIsShown(t *testing.T) {
 	for typ, want := range map[reflect.Type]int{
-		reflect.TypeFor[approval.Request](): 31,
-		reflect.TypeFor[approval.Command](): 9,
+		reflect.TypeFor[approval.Request](): 35,
+		reflect.TypeFor[approval.Command](): 10,
+		reflect.TypeFor[approval.Switch]():  4,
+		reflect.TypeFor[approval.Setting](): 4,
 		reflect.TypeFor[approval.Rule]():    2,
 		reflect.TypeFor[approval.Policy]():  3,
+		reflect.TypeFor[approval.Undo]():    14,
+		reflect.TypeFor[approval.Left]():    2,
+		reflect.TypeFor[approval.Pairing](): 8,
 		reflect.TypeFor[approval.File]():    5,
 		reflect.TypeFor[approval.Place]():   4,
 		reflect.TypeFor[client.Identity]():  6,
@@ -456,6 +609,11 @@ func TestNoQuestion(t *testing.T) {
 		{"patch of no files", request(approval.Patch, func(r *approval.Request) { patch(r); r.Changes = 0 }), good},
 		{"patch in a relative folder", request(approval.Patch, func(r *approval.Request) { patch(r); r.Also = []approval.Place{{Folder: "a"}} }), good},
 		{"folders of another question", request(approval.EditFolder, func(r *approval.Request) { r.Also = []approval.Place{{Folder: "/a"}} }), good},
+		{"a file where folders are searched", request(approval.SearchFolders, func(r *approval.Request) { searched(r); r.File = true }), good},
+		{"searching one more file", request(approval.SearchFolders, func(r *approval.Request) { searched(r); r.Also = []approval.Place{{Folder: "/a", File: true}} }), good},
+		{"searching a folder to be made", request(approval.SearchFolders, func(r *approval.Request) { searched(r); r.Also = []approval.Place{{Folder: "/a", Makes: true}} }), good},
+		{"searching a relative folder", request(approval.SearchFolders, func(r *approval.Request) { searched(r); r.Also = []approval.Place{{Folder: "a"}} }), good},
+		{"searching no folder", request(approval.SearchFolders, func(r *approval.Request) { searched(r); r.Folder = "" }), good},
 		{"a diff that is too long", request(approval.Patch, func(r *approval.Request) { patch(r); r.Diff = strings.Repeat("+a\n", approval.MaxDiff/3+1) }), good},
 		{"no command", request(approval.Exec, nil), good},
 		{"a command of another question", request(approval.EditFolder, func(r *approval.Request) { r.Command = &approval.Command{Text: "a", Runs: "a"} }), good},
@@ -471,6 +629,18 @@ func TestNoQuestion(t *testing.T) {
 			r.Command = &approval.Command{Text: "a", Runs: "a", Deletes: []string{"a"}, Rule: &approval.Rule{Program: "/bin/a"}}
 		}), good},
 		{"a policy without a file", change(widened, func(r *approval.Request) { r.Policy = &approval.Policy{Wider: []string{"a"}} }), good},
+		{"an undo of nothing", change(undone, func(r *approval.Request) { r.Undo = &approval.Undo{Change: "x", Time: noon, Folder: "/a"} }), good},
+		{"no undo", change(undone, func(r *approval.Request) { r.Undo = nil }), good},
+		{"an undo with too much to show", change(undone, func(r *approval.Request) {
+			u := *r.Undo
+			r.Undo, u.Diff = &u, strings.Repeat("x", approval.MaxDiff+1)
+		}), good},
+		{"an undo of a relative path", change(undone, func(r *approval.Request) {
+			u := *r.Undo
+			r.Undo, u.Gone = &u, []string{"a"}
+		}), good},
+		{"an undo that a client asks", change(undone, func(r *approval.Request) { r.Who = claude }), good},
+		{"an undo with another question", request(approval.EditFolder, func(r *approval.Request) { r.Undo = undone.Undo }), good},
 		{"no policy", change(widened, func(r *approval.Request) { r.Policy = nil }), good},
 		{"a policy that allows nothing more", change(widened, func(r *approval.Request) { r.Policy = &approval.Policy{File: "/a", SHA256: "0a"} }), good},
 		{"a policy that allows too much to show", change(widened, func(r *approval.Request) {
@@ -479,6 +649,33 @@ func TestNoQuestion(t *testing.T) {
 		{"a policy asked for by a client", change(widened, func(r *approval.Request) { r.Who = claude }), good},
 		{"a policy and a folder", change(widened, func(r *approval.Request) { r.Folder = "/a" }), good},
 		{"a policy with another question", request(approval.EditFolder, func(r *approval.Request) { r.Policy = widened.Policy }), good},
+		{"a rule outside the sandbox", request(approval.Outside, func(r *approval.Request) {
+			r.Command = &approval.Command{Text: "a", Runs: "a", Rule: &approval.Rule{Program: "/bin/a"}}
+		}), good},
+		{"no command outside the sandbox", request(approval.Outside, nil), good},
+		{"no switch", approval.Request{Kind: approval.TurnOn}, good},
+		{"a switch that there isn't", turnOn("http:a", "everything", "a"), good},
+		{"a switch for nobody", turnOn("", "docker", "a"), good},
+		{"a switch that opens nothing", turnOn("http:a", "docker", ""), good},
+		{"a switch asked for by a client", change(turnOn("http:a", "docker", "a"), func(r *approval.Request) { r.Who = claude }), good},
+		{"a switch with a reason", change(turnOn("http:a", "docker", "a"), func(r *approval.Request) { r.Reason = "please" }), good},
+		{"a switch with another question", request(approval.EditFolder, func(r *approval.Request) { r.Switch = turnOn("http:a", "docker", "a").Switch }), good},
+		{"a switch and a policy", change(widened, func(r *approval.Request) { r.Switch = turnOn("http:a", "docker", "a").Switch }), good},
+		{"a switch that can't be shown whole", turnOn("http:"+strings.Repeat("a", approval.MaxCommand), "docker", "a"), good},
+		{"no assistant", change(connects(nil), func(r *approval.Request) { r.Pairing = nil }), good},
+		{"an assistant of no level", connects(func(p *approval.Pairing) { p.Level = "none" }), good},
+		{"an assistant that is trusted", connects(func(p *approval.Pairing) { p.Level = "trusted" }), good},
+		{"an assistant without a challenge", connects(func(p *approval.Pairing) { p.Challenge = "" }), good},
+		{"an answer that goes nowhere", connects(func(p *approval.Pairing) { p.Redirect = "" }), good},
+		{"an answer to an app", connects(func(p *approval.Pairing) { p.Redirect = "app://callback" }), good},
+		{"an assistant and a folder", change(connects(nil), func(r *approval.Request) { r.Folder = "/a" }), good},
+		{"an assistant asked for by a client", change(connects(nil), func(r *approval.Request) { r.Who = claude }), good},
+		{"a token without a name", carries(func(p *approval.Pairing) { p.Name = "" }), good},
+		{"a token of another level", carries(func(p *approval.Pairing) { p.Level = "trusted" }), good},
+		{"a token that goes somewhere", carries(func(p *approval.Pairing) { p.Redirect = "http://localhost:1/" }), good},
+		{"a token for nobody", change(carries(nil), func(r *approval.Request) { r.Pairing = nil }), good},
+		{"a token with another question", change(carries(nil), func(r *approval.Request) { r.Folder = "/home/ann" }), good},
+		{"an assistant with another question", request(approval.EditFolder, func(r *approval.Request) { r.Pairing = connects(nil).Pairing }), good},
 		{"negative count", request(approval.EditFolder, func(r *approval.Request) { r.Files = -1 }), good},
 	} {
 		if q, err := NewQuestion(c.r, c.words); err == nil {

@@ -16,8 +16,7 @@ func SurfaceFactsNow() SurfaceFacts {
 		Display:  os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "",
 		Terminal: hasTerminal(),
 	}
-	// Not the address in the environment, which is the caller's.
-	graphical, err := loginGraphical("unix:path=/run/dbus/system_bus_socket", os.Getuid())
+	graphical, err := loginGraphical(systemBus, os.Getuid())
 	if err != nil {
 		graphical = socketsGraphical("/tmp/.X11-unix", fmt.Sprintf("/run/user/%d", os.Getuid()), os.Getuid())
 	}
@@ -35,37 +34,11 @@ func loginGraphical(address string, uid int) (bool, error) {
 		return false, fmt.Errorf("asking logind: %w", err)
 	}
 	defer bus.Close()
-	const login = "org.freedesktop.login1"
-	var sessions []struct {
-		ID   string
-		UID  uint32
-		User string
-		Seat string
-		Path dbus.ObjectPath
-	}
-	err = bus.Object(login, "/org/freedesktop/login1").
-		CallWithContext(ctx, login+".Manager.ListSessions", dbus.FlagNoAutoStart).Store(&sessions)
+	sessions, err := loginSessions(bus, uid)
 	if err != nil {
 		return false, fmt.Errorf("asking logind: %w", err)
 	}
-	for _, s := range sessions {
-		if int(s.UID) != uid {
-			continue
-		}
-		var properties map[string]dbus.Variant
-		err := bus.Object(login, s.Path).
-			CallWithContext(ctx, "org.freedesktop.DBus.Properties.GetAll", 0, login+".Session").Store(&properties)
-		if err != nil {
-			continue // it ended in between
-		}
-		kind, _ := properties["Type"].Value().(string)
-		class, _ := properties["Class"].Value().(string)
-		state, _ := properties["State"].Value().(string)
-		if (kind == "x11" || kind == "wayland" || kind == "mir") && (class == "user" || class == "user-early") && state != "closing" {
-			return true, nil
-		}
-	}
-	return false, nil
+	return len(sessions) > 0, nil
 }
 
 // socketsGraphical is for systems without logind: does an X server or a Wayland compositor listen that is the user's, or

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,21 @@ import (
 //
 // Not covered: other programs of the user can type into a terminal of theirs.
 type Terminal struct {
-	words      Words
-	visibleFor time.Duration
+	manner     func() Manner
+	visibleFor time.Duration // 0: as the manner says
 }
 
 var _ approval.Asker = (*Terminal)(nil)
 
 // NewTerminal gives the asker that asks on /dev/tty in the language of words.
 func NewTerminal(words Words) *Terminal {
-	return &Terminal{words: words, visibleFor: approval.VisibleFor}
+	return &Terminal{manner: func() Manner { return Manner{Words: words} }}
+}
+
+// In returns a copy that asks each question in the manner that holds then.
+func (t Terminal) In(manner func() Manner) *Terminal {
+	t.manner = manner
+	return &t
 }
 
 const surfaceTerminal = "terminal"
@@ -39,10 +46,14 @@ func (t *Terminal) Ask(ctx context.Context, r approval.Request) approval.Decisio
 	refuse := func(v approval.Verdict, err error) approval.Decision {
 		return approval.Refuse(v, surfaceTerminal, err.Error())
 	}
-	if t == nil || t.visibleFor == 0 {
+	if t == nil || t.manner == nil {
 		return refuse(approval.CouldNotShow, errors.New("there is no terminal"))
 	}
-	q, err := NewQuestion(r, t.words)
+	m := t.manner()
+	if m.Presence && ChecksPresence && irrevocable(r) {
+		return refuse(approval.CouldNotShow, errors.New("in a terminal the system can't check who the person is, which they want"))
+	}
+	q, err := NewQuestion(r, m.Words)
 	if err != nil {
 		return refuse(approval.CouldNotShow, err)
 	}
@@ -52,18 +63,18 @@ func (t *Terminal) Ask(ctx context.Context, r approval.Request) approval.Decisio
 		return refuse(approval.CouldNotShow, err)
 	}
 	defer tty.Close()
-	yes := t.words.say("terminal_yes", nil) // in Thai too yes will do: not every keyboard there has Thai
+	yes := m.Words.say("terminal_yes", nil) // in Thai too yes will do: not every keyboard there has Thai
 	// What was typed before the question could be seen is no answer to it.
 	if err := flushInput(tty); err != nil {
 		return refuse(approval.CouldNotShow, err)
 	}
-	prompt := t.words.say("terminal_prompt", holes{"Yes": yes})
+	prompt := m.Words.say("terminal_prompt", holes{"Yes": yes})
 	if _, err := fmt.Fprintf(tty, "\n%s\n%s ", q, prompt); err != nil {
 		return refuse(approval.CouldNotShow, err)
 	}
-	line, err := readLine(ctx, tty, t.visibleFor)
+	line, err := readLine(ctx, tty, cmp.Or(t.visibleFor, m.VisibleFor, approval.VisibleFor))
 	_ = flushInput(tty) // what follows the answer is for nobody
-	says := func(message string) { fmt.Fprintf(tty, "\n%s\n", t.words.say(message, nil)) }
+	says := func(message string) { fmt.Fprintf(tty, "\n%s\n", m.Words.say(message, nil)) }
 	switch {
 	case ctx.Err() != nil:
 		says("terminal_withdrawn")

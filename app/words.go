@@ -49,6 +49,9 @@ func best(wanted []string) language.Tag {
 	return language.English
 }
 
+// Fixed gives words that don't change, where those are wanted that a setting may change.
+func (w Words) Fixed() func() Words { return func() Words { return w } }
+
 // Language is the BCP 47 tag of the language, "" for the zero Words.
 func (w Words) Language() string { return w.language }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"handrail/core/approval"
+	"handrail/core/assistant"
 	"handrail/core/audit"
 	"handrail/core/client"
 	"handrail/core/command"
@@ -34,8 +35,10 @@ import (
 	"handrail/core/grant"
 	"handrail/core/hint"
 	"handrail/core/job"
+	"handrail/core/pairing"
 	"handrail/core/search"
 	"handrail/core/server"
+	"handrail/core/setting"
 	"handrail/core/tool"
 	"handrail/sandbox"
 )
@@ -48,6 +51,8 @@ type Options struct {
 	Home      string
 	// Program is the folder or bundle that holds our executables, Executable the one that `launch` is started from.
 	Program, Executable string
+	// Bridge says how an assistant starts Handrail, or why none should from where it stands; nil: no assistant can be set up.
+	Bridge func() (assistant.Command, error)
 	// Asker asks the person. Nil: no one can be asked, unless Nonce is set.
 	Asker approval.Asker
 	// Nonce says that an edit grant is given for a phrase in the chat: only where there is no screen.
@@ -56,11 +61,17 @@ type Options struct {
 	Surface string
 	// Key makes the activity log's chain; nil makes one against accidents only.
 	Key []byte
-	// Level is what a client on the socket or on stdio may do.
+	// SwitchKey gives the keychain's key for the switches; nil is none, and nothing can be turned on.
+	SwitchKey grant.Keychain
+	// Level is what a client on the socket or on stdio may do at most; Settings may say less.
 	Level client.Level
-	// Port is our TCP port, which no command may reach; 0 when there is none.
-	Port int
-	Log  *slog.Logger
+	// Settings are what the person set for all clients; nil: all is as usual.
+	Settings *setting.Store
+	// Ports are our TCP ports, which no command may reach.
+	Ports []int
+	// PairAddr is the loopback address at which assistants pair; "": none can.
+	PairAddr string
+	Log      *slog.Logger
 	// Shell is the person's login shell, which is asked once for its PATH; "" asks none.
 	Shell string
 
@@ -78,7 +89,9 @@ type Host struct {
 	queue     *approval.Queue
 	nonces    *approval.Nonces
 	sessions  *client.Sessions
+	tokens    *client.Tokens
 	server    *server.Server
+	pairing   *pairing.Pairing
 	undo      *edit.Undo
 	kept      *edit.Snapshots
 	unwatch   func() // ends reading what the system's log tells
@@ -91,16 +104,23 @@ type Host struct {
 	ends   context.CancelFunc
 	asking sync.WaitGroup
 
-	mu      sync.Mutex
-	policy  policyAsked
-	rooms   map[string]*room
-	paused  bool
-	sandbox string // why nothing can be run, or empty
-	broken  []string
-	checked chan struct{}
-	watch   map[int]func()
-	next    int
-	address string
+	pause    pause
+	undoable undoable
+	answers  answers
+
+	mu     sync.Mutex
+	policy policyAsked
+	// switching is what is known of the switches.
+	switching switching
+	setting   settingAsked
+	rooms     map[string]*room
+	sandbox   string // why nothing can be run, or empty
+	broken    []string
+	checked   chan struct{}
+	watch     map[int]func()
+	next      int
+	address   string
+	paired    string // where paired assistants connect; "" until that is bound
 }
 
 // Tokens opens the store of client tokens in a state folder.
@@ -163,36 +183,44 @@ func New(o Options) (*Host, error) {
 		grants: new(grant.Store), nonces: new(approval.Nonces)}
 	h.life, h.ends = context.WithCancel(context.Background())
 	logFile, anchor := LogFiles(o.State)
-	if h.audit, err = audit.Open(logFile, anchor, o.Key, func(audit.Record) { h.changed() }); err != nil {
+	if h.audit, err = audit.Open(logFile, anchor, o.Key, h.recorded); err != nil {
 		return nil, err
 	}
-	if h.undo, err = edit.OpenUndo(filepath.Join(o.State, "undo"), undoBytes); err != nil {
+	kept := h.undoBytes()
+	if h.undo, err = edit.OpenUndo(filepath.Join(o.State, "undo"), kept); err != nil {
 		h.audit.Close()
 		return nil, err
 	}
-	if h.kept, err = edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(o.State, "snapshots"), Undo: h.undo, Granted: h.reachable}); err != nil {
+	if h.kept, err = edit.OpenSnapshots(edit.SnapshotOptions{Dir: filepath.Join(o.State, "snapshots"), Limit: 2 * kept, Undo: h.undo, Granted: h.reachable}); err != nil {
 		return nil, errors.Join(err, h.undo.Close(), h.audit.Close())
 	}
 	h.queue = approval.NewQueue(o.Asker, h.changed)
 	h.jobs = &job.Engine{Changed: h.changed}
 	h.sessions = client.NewSessions(h.endSession)
 	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
-		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Search: h.search, Paused: h.Paused, Log: o.Log,
-		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o), Rules: approval.OpenRules(o.State, o.Key), PolicyWaits: h.AskPolicy}
+		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Search: searcher{h}, Paused: h.Paused, Log: o.Log,
+		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o), Rules: approval.OpenRules(o.State, o.Key), PolicyWaits: h.AskPolicy, Answered: h.answers.add,
+		Switches: grant.OpenSwitches(o.State, o.SwitchKey, true), Offline: h.offline}
+	h.tokens = Tokens(o.State)
 	h.searching = &searching{opts: o, changed: h.changed}
 	h.interrupted = h.audit.Unfinished()
 	h.interrupted = h.interrupted[:min(len(h.interrupted), mostInterrupted)]
-	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: Tokens(o.State), Log: o.Log,
-		Level: func(client.Identity) client.Level { return o.Level },
+	h.pairing, err = pairing.New(pairing.Options{Tokens: h.tokens, Ask: h.askPairing, Changed: h.changed, Log: o.Log,
+		Forget: func(clientID string) error { return Forget(o.Work, h.gate.Rules, h.gate.Switches, clientID) }})
+	if err != nil {
+		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
+	}
+	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: h.tokens, Log: o.Log, OpenPairing: h.OpenPairing,
+		Level: func(client.Identity) client.Level { return h.newLevel() },
 		Tools: func(level client.Level) *mcp.Server {
-			s := server.NewServer(level, tool.Instructions)
+			s := server.NewServer(level, tool.Instructions(level, o.Nonce))
 			tool.Register(s, level, h.gate)
 			return s
 		}})
 	if err != nil {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
-	if err := h.clearWork(); err != nil {
+	if err := errors.Join(h.clearWork(), markWork(o.Work)); err != nil {
 		h.log.Warn("clearing what earlier sessions left", "error", err)
 	}
 	if err := h.tellInterrupted(); err != nil {
@@ -213,6 +241,7 @@ func New(o Options) (*Host, error) {
 	go sandbox.WatchDenials(watching)
 	go h.canary()
 	h.AskPolicy()
+	h.watchSwitches(h.life)
 	return h, nil
 }
 
@@ -242,9 +271,6 @@ func own(o Options) command.Own {
 	return w
 }
 
-// undoBytes bounds what is kept of what edits replaced.
-const undoBytes = 1 << 30
-
 // folder makes a folder if it is missing and gives its path with links resolved.
 func folder(path string, mode os.FileMode) (string, error) {
 	if path == "" {
@@ -267,6 +293,7 @@ func folder(path string, mode os.FileMode) (string, error) {
 // canary runs `true` under the real policy, so that the person learns at the start that nothing can be run.
 func (h *Host) canary() {
 	defer close(h.checked)
+	h.undoable.load(h.kept.Changes())
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	why := ""
@@ -355,69 +382,25 @@ func (h *Host) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) erro
 	return h.server.ServeStdio(ctx, in, out, client.Caller(os.Getppid()))
 }
 
-// Pause stops all jobs and refuses every call until Resume.
-func (h *Host) Pause() {
-	h.mu.Lock()
-	was := h.paused
-	h.paused = true
-	h.mu.Unlock()
-	if was {
-		return
-	}
-	h.jobs.Close(job.Stopped)
-	h.note("paused")
-}
-
-// Resume ends Pause.
-func (h *Host) Resume() {
-	h.mu.Lock()
-	was := h.paused
-	h.paused = false
-	h.mu.Unlock()
-	if !was {
-		return
-	}
-	h.jobs.Open()
-	h.note("resumed")
-}
-
-// Paused says whether the person has paused the app.
-func (h *Host) Paused() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.paused
-}
-
-// RevokeAll ends every session with its grants and jobs. Clients can connect again, and start without grants.
-func (h *Host) RevokeAll() {
-	h.sessions.EndAll()
-	h.note("revoked everything")
-}
-
-func (h *Host) note(text string) {
-	if err := h.audit.Append(audit.Record{Kind: audit.Note, Text: text}); err != nil {
-		h.log.Error("the activity log failed", "error", err)
-	}
-	h.changed()
-}
-
 // Close ends all sessions and jobs and closes the activity log. The host can't be used afterwards.
 func (h *Host) Close() error {
 	<-h.checked
 	h.mu.Lock()
 	h.ends()
 	h.mu.Unlock()
+	h.pairing.Close()
 	h.unwatch()
+	h.pause.end()
 	h.sessions.EndAll()
 	h.jobs.Close(job.Stopped)
 	h.asking.Wait()
+	h.gate.Close()
 	h.mu.Lock()
 	for id, r := range h.rooms {
 		r.remove()
 		delete(h.rooms, id)
 	}
 	h.mu.Unlock()
-	h.gate.Close()
 	h.note("stopped")
 	return errors.Join(h.searching.close(), h.kept.Close(), h.undo.Close(), h.audit.Close())
 }
@@ -428,6 +411,8 @@ type Status struct {
 	Workspace string
 	Surface   string
 	Paused    bool
+	// PausedUntil is when Paused ends by itself; zero if it doesn't.
+	PausedUntil time.Time
 	// Sandbox says why no command can be run; empty when all is well.
 	Sandbox string
 	// Broken are installed tools that don't work in the sandbox here yet.
@@ -436,14 +421,20 @@ type Status struct {
 	// cut): their intents, or the results of calls that had left a job running; oldest first.
 	Interrupted []audit.Record
 	Sessions    []*client.Session
-	Running     []Running
-	Waiting     []approval.Request
-	Recent      []audit.Record // the last results, newest first
+	// Pairing is until when a new assistant may ask to connect; zero when none may.
+	Pairing time.Time
+	Clients []Client
+	Granted []Granted
+	Running []Running
+	Waiting []approval.Request
+	Recent  []audit.Record // the last results, newest first
 	// Search is the search index; nil when the person has chosen no folder.
 	Search *search.Status
 	// RunsLater are files that were made or changed and that something else runs later, outside the sandbox: the last ones,
 	// newest first.
 	RunsLater []Later
+	// LastChange is the newest change that can be undone and that wasn't; nil when there is none.
+	LastChange *Change
 }
 
 // Later is a file that something else runs later.
@@ -454,10 +445,26 @@ type Later struct {
 	Time   time.Time
 }
 
-// Running is a job that runs.
+// Running is a job that runs. Client is what its client calls itself.
 type Running struct {
-	ID, Session, Text string
-	Since             time.Time
+	ID, Session, Client, Text string
+	Since                     time.Time
+}
+
+// Client is a client that is connected. Reach is what one of its sessions may reach.
+type Client struct {
+	ID, Name string
+	Level    client.Level
+	Sessions int
+	Tools    []string
+	Reach    []grant.Reached
+}
+
+// Granted is a folder that a client was granted, in one of its sessions at least. Right is the most that it may do there.
+type Granted struct {
+	ClientID, Client string
+	Folder           string
+	Right            grant.Right
 }
 
 // recent is how many activities Status holds.
@@ -466,12 +473,19 @@ const recent = 10
 // Status gives a snapshot.
 func (h *Host) Status() Status {
 	h.mu.Lock()
-	s := Status{Address: h.address, Workspace: h.opts.Workspace, Surface: h.opts.Surface, Paused: h.paused, Sandbox: h.sandbox, Broken: h.broken, Interrupted: h.interrupted}
+	s := Status{Address: h.address, Workspace: h.opts.Workspace, Surface: h.opts.Surface, Sandbox: h.sandbox, Broken: h.broken, Interrupted: h.interrupted}
 	h.mu.Unlock()
-	s.Sessions, s.Waiting = h.sessions.Live(), h.queue.Waiting()
+	s.Paused, s.PausedUntil = h.pause.now()
+	s.Sessions, s.Waiting, s.Pairing = h.sessions.Live(), h.queue.Waiting(), h.pairing.Until()
+	s.Clients, s.Granted = h.clients(s.Sessions)
+	s.LastChange = h.undoable.last()
+	names := make(map[string]string, len(s.Sessions))
+	for _, x := range s.Sessions {
+		names[x.ID] = x.Client.Label()
+	}
 	for _, j := range h.jobs.List("") {
 		if j.Running() {
-			s.Running = append(s.Running, Running{j.ID, j.Spec.Session, j.Spec.Text, j.Started})
+			s.Running = append(s.Running, Running{j.ID, j.Spec.Session, names[j.Spec.Session], j.Spec.Text, j.Started})
 		}
 	}
 	if found, ok := h.searching.status(); ok {

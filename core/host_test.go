@@ -122,7 +122,7 @@ func TestWorks(t *testing.T) {
 		t.Errorf("%+v %v", rep, err)
 	}
 	left, err := os.ReadDir(o.Work)
-	left = slices.DeleteFunc(left, func(e os.DirEntry) bool { return cachesName.MatchString(e.Name()) }) // those stay
+	left = slices.DeleteFunc(left, func(e os.DirEntry) bool { return cachesName.MatchString(e.Name()) || e.Name() == workTag }) // those stay
 	if err != nil || len(left) > 0 {
 		t.Errorf("rooms are left: %v %v", left, err)
 	}
@@ -137,7 +137,7 @@ func TestPause(t *testing.T) {
 	if n := len(h.Status().Running); n != 1 {
 		t.Fatalf("%d jobs run", n)
 	}
-	h.Pause()
+	h.Pause(0)
 	if n := len(h.Status().Running); n != 0 {
 		t.Errorf("%d jobs run while paused", n)
 	}
@@ -282,10 +282,10 @@ func TestSubscribe(t *testing.T) {
 		default:
 		}
 	})
-	h.Pause()
+	h.Pause(0)
 	select {
 	case <-changed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("Pause told nobody")
 	}
 	cancel()
@@ -413,6 +413,29 @@ func TestCaches(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(first, "kept")); err != nil {
 		t.Error(err)
+	}
+	if err := Forget(h.opts.Work, h.gate.Rules, h.gate.Switches, "http:one"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(first); !os.IsNotExist(err) {
+		t.Errorf("the caches of a client that has gone: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("another client's: %v", err)
+	}
+}
+
+// The work folder is marked as Handrail's, unless somebody else has something there.
+func TestWorkMarked(t *testing.T) {
+	for name, owns := range map[string]bool{"": true, "canary": true, "letters": false} {
+		o := options(t)
+		if err := os.MkdirAll(filepath.Join(o.Work, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		h := newHost(t, o)
+		if got := OwnsWork(h.opts.Work); got != owns {
+			t.Errorf("with %q in it: %v", name, got)
+		}
 	}
 }
 

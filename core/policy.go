@@ -71,14 +71,21 @@ func (h *Host) askPolicy(r approval.Request, waiting []string) (again time.Time)
 		return time.Now().Add(approval.Lives)
 	}
 	d := h.queue.Ask(h.life, nil, h.life, "policy\x00"+r.Policy.SHA256, r, approval.Lives).Decision
-	outcome, detail := d.Verdict.String(), d.Detail
+	outcome, detail, recorded := d.Verdict.String(), d.Detail, false
 	if d.Verdict == approval.Allowed {
-		if err := h.agree(d); err != nil {
-			outcome, detail = "failed", err.Error()
+		err := h.agree(d, func() error {
+			err := record(audit.Decision, d.Surface, outcome, detail)
+			recorded = err == nil
+			return err
+		})
+		if err != nil {
+			outcome, detail, recorded = "failed", err.Error(), false
 		}
 	}
-	if err := record(audit.Decision, d.Surface, outcome, detail); err != nil {
-		h.log.Error("the activity log failed", "error", err)
+	if !recorded {
+		if err := record(audit.Decision, d.Surface, outcome, detail); err != nil {
+			h.log.Error("the activity log failed", "error", err)
+		}
 	}
 	h.changed()
 	if d.Verdict == approval.Refused || outcome == approval.Allowed.String() {
@@ -87,14 +94,20 @@ func (h *Host) askPolicy(r approval.Request, waiting []string) (again time.Time)
 	return time.Now().Add(approval.Lives)
 }
 
-// agree has the policy file count, if it is still what the person was shown.
-func (h *Host) agree(d approval.Decision) error {
+// agree has the policy file count, if it is still what the person was shown and that could be recorded.
+func (h *Host) agree(d approval.Decision, record func() error) error {
 	now, waiting, err := h.widening()
 	if err != nil {
 		return err
 	}
 	if err := d.Covers(now); err != nil {
 		return fmt.Errorf("agreeing to the policy file: %w", err)
+	}
+	if err := h.gate.Policy.CanAgree(waiting); err != nil {
+		return err
+	}
+	if err := record(); err != nil {
+		return err
 	}
 	return h.gate.Policy.Agree(waiting)
 }

@@ -1,11 +1,13 @@
 package core
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +33,36 @@ func (p clicker) Ask(ctx context.Context, r approval.Request) approval.Decision 
 		return answer(r)
 	case <-ctx.Done():
 		return approval.Refuse(approval.Withdrawn, "dialog", "")
+	}
+}
+
+// patience is how long a test waits for what must happen.
+const patience = 3 * time.Minute
+
+// within gives what comes, or is closed, before the test has waited for too long.
+func within[T any](t *testing.T, from <-chan T, otherwise string) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(patience):
+		t.Fatal(otherwise)
+	}
+	return v
+}
+
+// sees waits for the next question.
+func (p clicker) sees(t *testing.T) approval.Request {
+	t.Helper()
+	return within(t, p.shown, "nothing is asked")
+}
+
+// says answers a question.
+func (p clicker) says(t *testing.T, answer func(approval.Request) approval.Decision) {
+	t.Helper()
+	select {
+	case p.answers <- answer:
+	case <-time.After(patience):
+		t.Fatal("no question takes an answer")
 	}
 }
 
@@ -91,6 +123,25 @@ func settled(t *testing.T, h *Host, n int) audit.Record {
 	}
 }
 
+// recordedFirst fails the test if something counts by the time that the decision about it is recorded.
+func recordedFirst(t *testing.T, h *Host, counts func() bool) {
+	t.Helper()
+	var once sync.Once
+	t.Cleanup(h.Subscribe(func() { // called within the recording
+		text, err := os.ReadFile(filepath.Join(h.opts.State, "logs/agent_activity.jsonl"))
+		if err != nil {
+			t.Error(err)
+		}
+		if bytes.Contains(text, []byte(`"kind":"decision"`)) {
+			once.Do(func() {
+				if counts() {
+					t.Error("it counts before it is recorded")
+				}
+			})
+		}
+	}))
+}
+
 // The policy file narrows by itself. What it allows more counts by the person's click alone, and for what they were shown.
 func TestPolicyWidening(t *testing.T) {
 	allow := func(r approval.Request) approval.Decision { return approval.Allow(r, "dialog") }
@@ -137,7 +188,7 @@ func TestPolicyWidening(t *testing.T) {
 			}
 			write(widerPolicy)
 			h.gate.PolicyWaits() // as a call of exec finds it
-			r := <-person.shown
+			r := person.sees(t)
 			if r.Kind != approval.WidenPolicy || !slices.Equal(r.Policy.Wider, []string{"allows /usr/bin/git with arguments like status"}) || r.Who.ID != "" {
 				t.Errorf("asked %+v %+v", r, r.Policy)
 			}
@@ -145,7 +196,8 @@ func TestPolicyWidening(t *testing.T) {
 			if len(h.waits()) == 0 {
 				t.Error("it counts before the answer")
 			}
-			person.answers <- func(r approval.Request) approval.Decision { return c.answer(r, write) }
+			recordedFirst(t, h, func() bool { return len(h.waits()) == 0 })
+			person.says(t, func(r approval.Request) approval.Decision { return c.answer(r, write) })
 			if got := settled(t, h, 1); got.Outcome != c.outcome {
 				t.Errorf("recorded as %q (%s), want %q", got.Outcome, got.Detail, c.outcome)
 			}
@@ -162,11 +214,27 @@ func TestPolicyWidening(t *testing.T) {
 				h.AskPolicy()
 				write(strings.Replace(widerPolicy, "status", "status|diff", 1))
 				h.AskPolicy()
-				if r := <-person.shown; !strings.Contains(r.Policy.Wider[0], "diff") {
+				if r := person.sees(t); !strings.Contains(r.Policy.Wider[0], "diff") {
 					t.Errorf("asked again about the same: %q", r.Policy.Wider)
 				}
 			}
 		})
+	}
+}
+
+// What can't be recorded doesn't count.
+func TestPolicyUnrecorded(t *testing.T) {
+	h, person, write := policyWorld(t, []byte("key"))
+	write(widerPolicy)
+	h.AskPolicy()
+	person.sees(t)
+	person.says(t, func(r approval.Request) approval.Decision {
+		_ = h.audit.Close()
+		return approval.Allow(r, "dialog")
+	})
+	h.asking.Wait()
+	if len(h.waits()) == 0 {
+		t.Error("it counts")
 	}
 }
 
@@ -215,8 +283,8 @@ func TestPolicyAskedAtStart(t *testing.T) {
 	write(widerPolicy)
 	o.Workspace = filepath.Clean(o.Workspace)
 	next := newHost(t, o)
-	<-person.shown
-	person.answers <- func(r approval.Request) approval.Decision { return approval.Allow(r, "dialog") }
+	person.sees(t)
+	person.says(t, func(r approval.Request) approval.Decision { return approval.Allow(r, "dialog") })
 	if got := settled(t, next, 1); got.Outcome != "allowed" || len(next.waits()) != 0 {
 		t.Errorf("%+v, waiting %q", got, next.waits())
 	}

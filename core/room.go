@@ -10,8 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
+	"handrail/core/assistant"
 	"handrail/core/client"
 	"handrail/core/grant"
 	"handrail/core/tool"
@@ -53,8 +56,7 @@ func (h *Host) room(s *client.Session) (tool.Room, error) {
 // clientCaches finds or makes the folder of a client in which package managers keep what they download. It outlives sessions, so
 // that nothing is downloaded in each anew, and no other client sees it.
 func clientCaches(work, client string) (string, error) {
-	id := sha256.Sum256([]byte(client))
-	dir := filepath.Join(work, "caches-"+hex.EncodeToString(id[:16]))
+	dir := cachesOf(work, client)
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		var info fs.FileInfo
@@ -70,6 +72,12 @@ func clientCaches(work, client string) (string, error) {
 		return "", fmt.Errorf("making a client's caches: %w", err)
 	}
 	return dir, nil
+}
+
+// cachesOf is where a client's caches are.
+func cachesOf(work, client string) string {
+	id := sha256.Sum256([]byte(client))
+	return filepath.Join(work, "caches-"+hex.EncodeToString(id[:16]))
 }
 
 // cachesKept is how long caches stay that no session uses.
@@ -115,11 +123,32 @@ func (o Options) searched() []string {
 	return o.path()
 }
 
-// machine gives the facts that a session's policy is made of.
+// machine gives the facts that a session's policy is made of. The files that assistants keep their servers in are secrets: they hold
+// tokens, and who writes to one has a program started outside the sandbox.
 func machine(o Options, temp, caches string, closed []string) sandbox.Machine {
-	m := sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Port: o.Port, Secrets: closed,
-		Path: o.searched(), Executable: o.Executable, Developer: developer()}
+	closed = slices.Concat(closed, assistant.Computer{Home: o.Home, Env: os.Getenv}.Files())
+	m := sandbox.Machine{Home: o.Home, State: o.State, Workspace: o.Workspace, Temp: temp, Caches: caches, Rooms: o.Work, Ports: o.Ports, Secrets: closed,
+		Path: o.searched(), Executable: o.Executable, Developer: developer(), SSHAgent: socket(os.Getenv("SSH_AUTH_SOCK"))}
+	docker, _ := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://")
+	m.Docker = socket(docker, "/var/run/docker.sock", filepath.Join(o.Home, ".docker/run/docker.sock"))
 	return m.FollowSecrets().FollowStartUps()
+}
+
+// socket gives the first of the paths where a socket is, with links resolved; "" for none.
+func socket(paths ...string) string {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(real); err == nil && info.Mode().Type() == fs.ModeSocket {
+			return real
+		}
+	}
+	return ""
 }
 
 func (r *room) remove() { os.RemoveAll(r.dir) }
@@ -130,6 +159,7 @@ func (h *Host) clearWork() error {
 	if err != nil {
 		return err
 	}
+	var failed []error // what can't be removed keeps nothing else
 	for _, e := range entries {
 		if cachesName.MatchString(e.Name()) {
 			if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < cachesKept {
@@ -138,11 +168,43 @@ func (h *Host) clearWork() error {
 		} else if !roomName.MatchString(e.Name()) {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(h.opts.Work, e.Name())); err != nil {
-			return err
+		failed = append(failed, os.RemoveAll(filepath.Join(h.opts.Work, e.Name())))
+	}
+	return errors.Join(failed...)
+}
+
+// workTag marks a work folder as ours. Programs that make backups leave it out (bford.info/cachedir).
+const (
+	workTag     = "CACHEDIR.TAG"
+	workTagText = "Signature: 8a477f597d28d172789f06886806bc55\n# Handrail keeps here what its sessions need for a while.\n"
+)
+
+// markWork marks the work folder, if nothing is in it that could be anybody's but ours.
+func markWork(work string) error {
+	entries, err := os.ReadDir(work)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != workTag && !cachesName.MatchString(name) && !roomName.MatchString(name) {
+			return nil
 		}
 	}
-	return nil
+	f, err := os.OpenFile(filepath.Join(work, workTag), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(workTagText)
+	return errors.Join(err, f.Close())
+}
+
+// OwnsWork reports whether a folder is a work folder that Handrail made, so that all in it may be removed.
+func OwnsWork(work string) bool {
+	text, err := os.ReadFile(filepath.Join(work, workTag))
+	return err == nil && string(text) == workTagText
 }
 
 // roomName is the name of a room: a session's ID, as rand.Text makes it, or the one in which the sandbox is tried.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"handrail/core/hint"
 	"handrail/core/search"
 	"handrail/core/search/document"
+	"handrail/core/statefile"
 	"handrail/sandbox"
 )
 
@@ -48,27 +50,69 @@ func SearchFolders(state string) ([]string, error) {
 	return s.Folders, nil
 }
 
-// SetSearchFolders chooses the folders. A Handrail that runs takes note of it at its next search, or when it starts.
-func SetSearchFolders(state string, folders []string) error {
-	text, err := json.MarshalIndent(searchSettings{folders}, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(state, 0o700)
-	}
-	var f *os.File
-	if err == nil {
-		f, err = os.CreateTemp(state, "search-*.tmp")
-	}
-	if err == nil {
-		_, err = f.Write(append(text, '\n'))
-		if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-			err = os.Rename(f.Name(), searchFile(state))
+// AddSearchFolders adds folders to those that are searched. Links in their paths are resolved. A Handrail that runs takes note of
+// it at its next search, or when it starts. Which client may see what is found there is another matter: it needs to be allowed to
+// read it.
+func AddSearchFolders(state string, folders ...string) error {
+	return changeSearchFolders(state, func(chosen []string) ([]string, error) {
+		for _, f := range folders {
+			real, err := filepath.EvalSymlinks(f)
+			if err != nil {
+				return nil, err
+			}
+			if info, err := os.Stat(real); err != nil || !info.IsDir() || !filepath.IsAbs(real) {
+				return nil, fmt.Errorf("%s is no folder", f)
+			}
+			if !slices.Contains(chosen, real) {
+				chosen = append(chosen, real)
+			}
 		}
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+		return chosen, nil
+	})
+}
+
+// RemoveSearchFolders takes folders out of those that are searched. What the index holds of them goes at the next search, or when
+// Handrail starts.
+func RemoveSearchFolders(state string, folders ...string) error {
+	return changeSearchFolders(state, func(chosen []string) ([]string, error) {
+		for _, f := range folders {
+			real, err := filepath.EvalSymlinks(f)
+			if err != nil {
+				real = f // it isn't there any more
+			}
+			i := slices.IndexFunc(chosen, func(c string) bool { return c == f || c == real })
+			if i < 0 {
+				return nil, fmt.Errorf("%s is not in the list", f)
+			}
+			chosen = slices.Delete(chosen, i, i+1)
 		}
+		return chosen, nil
+	})
+}
+
+func changeSearchFolders(state string, to func(chosen []string) ([]string, error)) error {
+	fail := func(err error) error { return fmt.Errorf("choosing which folders are searched: %w", err) }
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return fail(err)
+	}
+	unlock, err := statefile.Lock(searchFile(state))
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	chosen, err := SearchFolders(state)
+	if err != nil {
+		return err
+	}
+	if chosen, err = to(chosen); err != nil {
+		return fail(err)
+	}
+	text, err := json.MarshalIndent(searchSettings{chosen}, "", "  ")
+	if err == nil {
+		err = statefile.Replace(searchFile(state), append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("choosing which folders are searched: %w", err)
+		return fail(err)
 	}
 	return nil
 }
@@ -120,35 +164,47 @@ func (s *searching) open() (*search.Index, error) {
 	return s.index, s.begin(folders)
 }
 
-func (s *searching) begin(folders []string) error {
-	dir, err := folder(filepath.Join(s.opts.State, "search"), 0o700)
-	if err != nil {
-		return err
+// options say how files are read, for the index and beside it.
+func (s *searching) options() (search.Options, error) {
+	if s.room == nil {
+		r, err := newRoom(s.opts, rand.Text(), "")
+		if err != nil {
+			return search.Options{}, err
+		}
+		s.room = r
 	}
-	r, err := newRoom(s.opts, rand.Text(), "")
-	if err != nil {
-		return err
-	}
-	policy := sandbox.Guarded(machine(s.opts, r.temp, "", nil)).CloseSensitive()
-	decide := policy.Decider()
-	index, err := search.Open(search.Options{File: filepath.Join(dir, "index.db"), Rest: onBattery, Changed: s.changed,
+	r := s.room
+	decide := sandbox.Guarded(machine(s.opts, r.temp, "", nil)).CloseSensitive().Decider()
+	return search.Options{
 		Extract: func(ctx context.Context, kind string, in io.Reader) ([]search.Page, error) {
 			return s.extract(ctx, r, kind, in)
 		},
 		Closed: func(path string) bool {
 			_, sensitive := sandbox.Sensitive(path)
 			return sensitive || decide(sandbox.Read, path).Closed
-		}})
-	if err == nil {
-		err = index.SetFolders(folders)
-	}
+		}}, nil
+}
+
+func (s *searching) begin(folders []string) error {
+	dir, err := folder(filepath.Join(s.opts.State, "search"), 0o700)
 	if err != nil {
-		r.remove()
 		return err
+	}
+	o, err := s.options()
+	if err != nil {
+		return err
+	}
+	o.File, o.Rest, o.Changed = filepath.Join(dir, "index.db"), onBattery, s.changed
+	index, err := search.Open(o)
+	if err != nil {
+		return err
+	}
+	if err := index.SetFolders(folders); err != nil {
+		return errors.Join(err, index.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.current.Store(index)
-	s.index, s.chosen, s.room, s.stop, s.ended = index, folders, r, stop, make(chan struct{})
+	s.index, s.chosen, s.stop, s.ended = index, folders, stop, make(chan struct{})
 	go func() {
 		defer close(s.ended)
 		index.Run(ctx)
@@ -160,13 +216,16 @@ func (s *searching) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if s.index == nil {
-		return nil
+	var err error
+	if s.index != nil {
+		s.stop()
+		<-s.ended
+		err = s.index.Close()
 	}
-	s.stop()
-	<-s.ended
-	s.room.remove()
-	return s.index.Close()
+	if s.room != nil {
+		s.room.remove()
+	}
+	return err
 }
 
 // status gives the index's; ok is false when there is none.
@@ -175,7 +234,8 @@ func (s *searching) status() (status search.Status, ok bool) {
 	if index == nil {
 		return search.Status{}, false
 	}
-	return index.Status(), true
+	status = index.Status()
+	return status, len(status.Folders) > 0
 }
 
 // What the extractor may take for a document.
@@ -190,7 +250,7 @@ func (s *searching) extract(ctx context.Context, r *room, kind string, in io.Rea
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.patience, extractTime))
 	defer cancel()
 	// An empty folder is its workspace.
-	m := sandbox.Machine{Home: s.opts.Home, State: s.opts.State, Workspace: r.work, Temp: r.temp, Port: s.opts.Port, Executable: s.opts.Executable}
+	m := sandbox.Machine{Home: s.opts.Home, State: s.opts.State, Workspace: r.work, Temp: r.temp, Ports: s.opts.Ports, Executable: s.opts.Executable}
 	id, err := grant.Identify(filepath.Dir(s.opts.Executable))
 	if err != nil {
 		return nil, err
@@ -240,8 +300,32 @@ func (s *searching) extract(ctx context.Context, r *room, kind string, in io.Rea
 	return pages, nil
 }
 
-// search looks in the index. status is the zero one when there is none.
-func (h *Host) search(ctx context.Context, q search.Query) ([]search.Hit, search.Status, error) {
+// SearchFolders gives the folders that the person chose for the search index.
+func (h *Host) SearchFolders() ([]string, error) { return SearchFolders(h.opts.State) }
+
+// AddSearchFolders and RemoveSearchFolders change them for the person, at once: only what they click may call them. Status tells how
+// far the reading is.
+func (h *Host) AddSearchFolders(folders ...string) error {
+	return h.searchFolders("searched from now on: ", AddSearchFolders, folders)
+}
+
+func (h *Host) RemoveSearchFolders(folders ...string) error {
+	return h.searchFolders("no longer searched: ", RemoveSearchFolders, folders)
+}
+
+func (h *Host) searchFolders(what string, change func(string, ...string) error, folders []string) error {
+	if err := change(h.opts.State, folders...); err != nil {
+		return err
+	}
+	h.note(what + strings.Join(folders, ", "))
+	_, err := h.searching.open()
+	return err
+}
+
+// searcher is what the gate sees of the index.
+type searcher struct{ *Host }
+
+func (h searcher) Find(ctx context.Context, q search.Query) ([]search.Hit, search.Status, error) {
 	index, err := h.searching.open()
 	if err != nil {
 		return nil, search.Status{}, hint.New("internal", "the search index can't be opened").Then("search with bash, and tell the person to look at `handrail search`").Wrap(err)
@@ -252,3 +336,23 @@ func (h *Host) search(ctx context.Context, q search.Query) ([]search.Hit, search
 	hits, err := index.Find(ctx, q)
 	return hits, index.Status(), err
 }
+
+// Read reads files that something else found.
+func (h searcher) Read(ctx context.Context, q search.Query, in search.Place, files []string) ([]search.Hit, error) {
+	s := h.searching
+	s.mu.Lock()
+	var o search.Options
+	err := errors.New("the index is being closed")
+	if !s.closed {
+		o, err = s.options()
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("reading beside the search index: %w", err)
+	}
+	return search.Read(ctx, o, q, in, files)
+}
+
+func (h searcher) Chosen() ([]string, error) { return h.SearchFolders() }
+
+func (h searcher) Choose(folders []string) error { return h.AddSearchFolders(folders...) }

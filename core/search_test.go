@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,14 +95,15 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	index := searcher{h}
 	q := search.Query{Text: "pelican", Readable: func(string) bool { return true }}
-	if hits, status, err := h.search(t.Context(), q); err != nil || len(hits) > 0 || len(status.Folders) > 0 || h.Status().Search != nil {
+	if hits, status, err := index.Find(t.Context(), q); err != nil || len(hits) > 0 || len(status.Folders) > 0 || h.Status().Search != nil {
 		t.Errorf("before a folder is chosen: %v, %+v, %v", hits, status, err)
 	}
 	if _, err := os.Stat(filepath.Join(o.State, "search")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is an index before a folder is chosen: %v", err)
 	}
-	if err := SetSearchFolders(o.State, []string{dir}); err != nil {
+	if err := h.AddSearchFolders(dir); err != nil {
 		t.Fatal(err)
 	}
 	changed := make(chan struct{}, 1)
@@ -113,7 +115,7 @@ func TestSearch(t *testing.T) {
 	})
 	defer unsubscribe()
 	for {
-		hits, status, err := h.search(t.Context(), q)
+		hits, status, err := index.Find(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,12 +125,12 @@ func TestSearch(t *testing.T) {
 			}
 			break
 		}
-		<-changed
+		within(t, changed, "nothing changes")
 	}
-	if err := SetSearchFolders(o.State, nil); err != nil {
+	if err := h.RemoveSearchFolders(dir); err != nil {
 		t.Fatal(err)
 	}
-	if hits, _, err := h.search(t.Context(), q); err != nil || len(hits) > 0 {
+	if hits, _, err := index.Find(t.Context(), q); err != nil || len(hits) > 0 || h.Status().Search != nil {
 		t.Errorf("after the folder was taken out: %v, %v", hits, err)
 	}
 	if err := h.Close(); err != nil {
@@ -144,6 +146,49 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// What is added and taken out at the same time, by links or twice, is kept once; what is no folder changes nothing.
+func TestChangeSearchFolders(t *testing.T) {
+	state, home := filepath.Join(t.TempDir(), "state"), t.TempDir()
+	var all sync.WaitGroup
+	for i := range 8 {
+		dir := filepath.Join(home, fmt.Sprint(i))
+		link := dir + "-link"
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			if err := errors.Join(AddSearchFolders(state, dir, link), AddSearchFolders(state, link)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	file := filepath.Join(home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"a file": AddSearchFolders(state, home, file), "what isn't there": AddSearchFolders(state, home, file+"x"),
+		"what isn't in the list": RemoveSearchFolders(state, filepath.Join(home, "1"), home)} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	if err := os.Remove(filepath.Join(home, "2")); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveSearchFolders(state, filepath.Join(home, "0-link"), filepath.Join(home, "2")); err != nil {
+		t.Error(err)
+	}
+	got, err := SearchFolders(state)
+	var want []string
+	for _, i := range []int{1, 3, 4, 5, 6, 7} {
+		want = append(want, filepath.Join(home, fmt.Sprint(i)))
+	}
+	if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+		t.Errorf("chosen are %q, %v; want %q", got, err, want)
+	}
+}
+
 // A document that takes its extractor over reads no file of the person's, writes nothing and connects to nothing.
 func TestExtractorIsBounded(t *testing.T) {
 	o := options(t)
@@ -152,7 +197,7 @@ func TestExtractorIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := SetSearchFolders(o.State, []string{t.TempDir()}); err != nil {
+	if err := AddSearchFolders(o.State, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.searching.open(); err != nil {

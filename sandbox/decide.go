@@ -78,8 +78,11 @@ type index struct {
 	// reads and writes map what is open, unfolded, to a rule.
 	reads, writes map[string]string
 	files         map[string]bool // places in writes that are one file
-	opened        map[string]bool // protected paths opened alone
-	roots         map[string]bool // what a grant names can't itself be removed under that grant
+	// rooms is Rooms where it must be closed, own what is open in it.
+	rooms  string
+	own    []string
+	opened map[string]bool // protected paths opened alone
+	roots  map[string]bool // what a grant names can't itself be removed under that grant
 	// looks says that who asks looks at the disk for what is a Git folder, or becomes one, and needs no name for it.
 	looks bool
 }
@@ -95,6 +98,9 @@ func (p Policy) index() *index {
 		return x
 	}
 	m := p.machine
+	if p.roomsShown() {
+		x.rooms, x.own = fold(m.Rooms), p.ownRooms()
+	}
 	for i, s := range m.secretPaths() {
 		rule := "a secret: " + m.short(s)
 		if i == 0 && m.State != "" {
@@ -203,6 +209,9 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
 		return Decision{Rule: "no absolute and clean path"}
 	}
+	if p.profile == outside {
+		return Decision{Allowed: true, Rule: "outside the sandbox nothing is closed"}
+	}
 	folded := fold(path)
 	_, rule, ok := find(x.closed, folded)
 	if !ok && x.policy.machine.system() == "darwin" { // it has two names for one folder
@@ -210,6 +219,9 @@ func (x *index) decideHow(op Op, path string, h how) Decision {
 	}
 	if !ok {
 		rule, ok = p.closes(path)
+	}
+	if !ok && within(x.rooms, folded) && !slices.ContainsFunc(x.own, func(own string) bool { return within(own, path) }) {
+		rule, ok = "other sessions' files", true
 	}
 	if ok {
 		return Decision{Rule: rule, Closed: true}

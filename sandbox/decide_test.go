@@ -9,7 +9,7 @@ import (
 // linux is a computer that exists nowhere.
 var linux = Machine{
 	System: "linux", Home: "/home/anna", State: "/home/anna/.local/share/handrail", Workspace: "/home/anna/Handrail", Temp: "/run/user/1000/handrail-1", Caches: "/home/anna/.cache/handrail-1",
-	Port: 7437, Path: []string{"/usr/bin", "/home/anna/.nvm/versions/node/v24/bin", "/home/anna/tools/x/bin", "/home/anna/.ssh/bin", "/home/anna", "relative", "/srv/go/bin"},
+	Ports: []int{7437, 7438}, Path: []string{"/usr/bin", "/home/anna/.nvm/versions/node/v24/bin", "/home/anna/tools/x/bin", "/home/anna/.ssh/bin", "/home/anna", "relative", "/srv/go/bin"},
 	Executable: "/opt/handrail/handrail", Secrets: []string{"/home/anna/Handrail/site/key.pem"},
 }
 

@@ -35,8 +35,19 @@ func (d Denial) Op() Op {
 }
 
 // denialText is how the kernel's record begins, after how often it was left out as a duplicate. The words of our own tag stand in
-// a line of their own.
-var denialText = regexp.MustCompile(`^(?:\d+ duplicate reports? for )?Sandbox: ([^\n]*?)\((\d+)\) deny\(\d+\) ([a-z][a-z0-9*-]*)(?: ([^\n]*))?((?:\n[^\n]*)*)$`)
+// a line of their own. It is made when it is first needed, and by a function, so that it is no part of the launcher, which is
+// started for each command.
+var denialText struct {
+	once sync.Once
+	*regexp.Regexp
+}
+
+func readsDenials() *regexp.Regexp {
+	denialText.once.Do(func() {
+		denialText.Regexp = regexp.MustCompile(`^(?:\d+ duplicate reports? for )?Sandbox: ([^\n]*?)\((\d+)\) deny\(\d+\) ([a-z][a-z0-9*-]*)(?: ([^\n]*))?((?:\n[^\n]*)*)$`)
+	})
+	return denialText.Regexp
+}
 
 // maxRecord bounds a line of the log that is read, in bytes.
 const maxRecord = 64 << 10
@@ -50,7 +61,7 @@ func parseDenial(line []byte) (of mark, d Denial, ok bool) {
 	if len(line) > maxRecord || json.Unmarshal(line, &record) != nil || record.ProcessID == nil || *record.ProcessID != 0 {
 		return "", d, false // only the kernel's own: any program can write the words
 	}
-	m := denialText.FindStringSubmatch(record.EventMessage)
+	m := readsDenials().FindStringSubmatch(record.EventMessage)
 	if m == nil {
 		return "", d, false
 	}

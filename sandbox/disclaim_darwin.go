@@ -34,7 +34,7 @@ var system = sync.OnceValues(func() (s spawner, err error) {
 	return s, nil
 })
 
-// Disclaims says why commands under the profile classic can't be kept from Handrail's own privacy permissions, and so aren't run;
+// Disclaims says why commands under the profile classic, and those outside the sandbox, can't be kept from Handrail's own privacy permissions, and so aren't run;
 // nil when they can.
 func Disclaims() error {
 	if _, err := system(); err != nil {

@@ -152,6 +152,11 @@ func filterRules(p Policy) []filterRule {
 	if shared {
 		add(unix.SYS_BIND, ask)
 		add(unix.SYS_LISTEN, ask)
+		// It would take a part of the connections to a program of the person's that shares its port. Programs ask for it just in
+		// case: so they are told that it worked.
+		add(unix.SYS_SETSOCKOPT, fails(0), is(1, unix.SOL_SOCKET), is(2, unix.SO_REUSEPORT))
+		// With it the kernel's choice of a port is the command's.
+		add(unix.SYS_SETSOCKOPT, fails(unix.ENOPROTOOPT), is(1, unix.IPPROTO_IP), is(2, unix.IP_LOCAL_PORT_RANGE))
 		// Sending with this flag connects.
 		add(unix.SYS_SENDTO, fails(unix.EOPNOTSUPP), anyBit(3, unix.MSG_FASTOPEN))
 		add(unix.SYS_SENDMSG, fails(unix.EOPNOTSUPP), anyBit(2, unix.MSG_FASTOPEN))

@@ -192,7 +192,6 @@ func newFork(todo plan, ruleset, umask int) (*fork, error) {
 	}
 	// The Go runtime raised the soft limit for itself; programs that use select rely on a low one.
 	f.files.Cur = min(f.files.Max, 1024)
-	// Processes are counted for each user and user namespace (Linux 5.14), and each sandbox has its own. Root's aren't bounded.
 	f.processes.Max = min(f.processes.Max, uint64(todo.Processes))
 	f.processes.Cur = min(f.processes.Cur, f.processes.Max)
 	if f.argv0, err = unix.BytePtrFromString(todo.Argv[0]); err != nil {

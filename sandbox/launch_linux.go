@@ -20,6 +20,10 @@ import (
 // the command from a thread that is confined further, and then supervises: it does the changes of files that the policy
 // allows (see supervisor), reaps, and reports how the command ended.
 func Launch(args []string) int {
+	var st unix.Stat_t
+	if len(args) == 1 && args[0] == outsideWord && unix.Fstat(fdPlan, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+		return launchOutside()
+	}
 	if os.Getpid() != 1 || len(args) != 0 {
 		fmt.Fprintln(os.Stderr, "handrail launch: only Handrail starts this, inside a sandbox")
 		return 64
@@ -84,6 +88,9 @@ func (l *launcher) launch() error {
 	}
 	abi, err := landlockABI()
 	if err != nil {
+		return err
+	}
+	if err := boundNumbers(l.plan.Processes); err != nil {
 		return err
 	}
 	umask := unix.Umask(0)

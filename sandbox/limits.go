@@ -7,7 +7,7 @@ func Limits(system string) []string {
 		"What a command writes in a granted folder and another program runs later (a script in package.json, a Makefile, a test) runs outside the sandbox then.",
 		"A second name (hard link) that the person gave a protected file or a secret is not known: under that name it is an ordinary file.",
 		"The processor, memory and disk that a command uses are not bounded.",
-		"With the network permission a command can send away all it can read.",
+		"With the network permission a command can send away all it can read, and receive datagrams (UDP) from others; on Linux at a port that it doesn't choose, unless it has the loopback permission too.",
 		"The profile classic is no boundary.",
 	}
 	switch system {
@@ -22,7 +22,7 @@ func Limits(system string) []string {
 			"A file has the mode that the command gave it, but never the bit that runs it as its owner.",
 			"A program that catches signals without asking for restarts (SA_RESTART) may see a call that changes a file fail with EINTR.",
 			"Before Linux 6.12 a command with the network or loopback permission is kept from abstract unix sockets by Handrail alone, not by the kernel too.",
-			"With all it started a command has at most 4096 processes and threads at once, but as many as it can start if Handrail runs as root.",
+			"With all it started a command has at most 4096 processes and threads at once; some 300 more if Handrail runs as root, and before Linux 6.14 then as many as it can start.",
 			"On file systems without inode numbers of their own (some network and FUSE file systems) changes in granted folders may fail.",
 		)
 	case "darwin":
@@ -35,6 +35,7 @@ func Limits(system string) []string {
 			"A process of the same user can read the arguments and environment of every other; no profile changes that.",
 			"Programs that run with another user's rights (ps, top, sudo) can't be started.",
 			"Programs with a Seatbelt sandbox of their own (Swift packages, browsers) must be told to leave it out.",
+			"With the loopback permission a command can listen on a port on which another program listens at another address, or which that program shares.",
 			"How many processes a command starts is bounded with those of the person's other programs together: it can take three quarters of what the system allows them.",
 			"Hard links and clones of files are refused.",
 		)

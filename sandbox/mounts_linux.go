@@ -71,12 +71,24 @@ func (v *view) list(p Policy) error {
 		v.system(m)
 	}
 	v.add("--proc", "/proc", "--dev", "/dev")
+	if p.roomsShown() && p.profile != classic {
+		// What holds the sessions' own folders comes first, then nothing in the place of all these, and on that the session's.
+		places = slices.DeleteFunc(places, func(place [2]string) bool {
+			if !within(place[1], m.Rooms) {
+				return false
+			}
+			v.bind("--ro-bind", place[0], place[1])
+			return true
+		})
+		v.add("--perms", "0755", "--tmpfs", m.Rooms)
+		v.ways = append(v.ways, m.Rooms)
+	}
 	v.own(p)
 	for _, place := range places {
 		v.bind("--ro-bind", place[0], place[1])
 	}
-	for perm, socket := range map[Permission]string{SSHAgent: m.SSHAgent, Docker: m.Docker} {
-		if _, err := os.Stat(socket); err == nil && p.Allows(perm) && p.profile != classic {
+	for _, socket := range p.sockets() {
+		if _, err := os.Stat(socket); err == nil && p.profile != classic && !covered(v.shown, socket) {
 			v.bind("--ro-bind", socket, socket)
 		}
 	}
@@ -243,7 +255,7 @@ func (v *view) linked(path string) bool {
 // at the end.
 func (v *view) temporary(p Policy) {
 	m := p.machine
-	shown := slices.Concat(p.placePaths(), []string{m.Home, m.Workspace, m.Temp, m.Caches}, m.toolRoots())
+	shown := slices.Concat(p.placePaths(), p.sockets(), []string{m.Home, m.Workspace, m.Temp, m.Caches}, m.toolRoots())
 	in := func(dir string) (below []string) {
 		return slices.DeleteFunc(slices.Clone(shown), func(s string) bool { return !within(dir, s) })
 	}
@@ -263,6 +275,17 @@ func (v *view) temporary(p Policy) {
 	if v.add("--dir", "/var"); len(in("/var/tmp")) == 0 {
 		v.add("--symlink", "/tmp", "/var/tmp")
 	}
+}
+
+// sockets are those that the policy opens.
+func (p Policy) sockets() (list []string) {
+	if m := p.machine; p.Allows(SSHAgent) && m.SSHAgent != "" {
+		list = append(list, m.SSHAgent)
+	}
+	if m := p.machine; p.Allows(Docker) && m.Docker != "" {
+		list = append(list, m.Docker)
+	}
+	return list
 }
 
 // own shows the session's own folders, the only ones that a command changes without the supervisor.
@@ -304,7 +327,9 @@ func (v *view) open(p Policy, descriptor func(*os.File) int) error {
 		if place.File {
 			holder = filepath.Dir(holder)
 		}
-		inside := slices.ContainsFunc(outer, func(o string) bool { return within(o, holder) })
+		inside := slices.ContainsFunc(outer, func(o string) bool {
+			return within(o, holder) && !(within(o, p.machine.Rooms) && within(p.machine.Rooms, holder))
+		})
 		if inside && place.Device == 0 && place.Inode == 0 || inside && place.write {
 			continue // the launcher compares a granted folder's identity when it opens it below the outer one
 		}

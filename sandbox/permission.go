@@ -50,7 +50,9 @@ func (p Permission) text() struct{ name, sentence string } {
 // AllowNetwork opens other computers. Our own port stays closed, and so does this computer's own address.
 func (p Policy) AllowNetwork() Policy { return p.allow(Network) }
 
-// AllowLoopback opens this computer's own address, for connecting and for listening. Our own port stays closed.
+// AllowLoopback opens this computer's own address, for connecting and for listening, so that the person's programs reach a server
+// that the command starts, there alone. Our own port stays closed. On Linux a command also gets no port before 1024 and none on
+// which another program listens, at whatever address, and shares none (SO_REUSEPORT has no effect).
 func (p Policy) AllowLoopback() Policy { return p.allow(Loopback) }
 
 // AllowSSHAgent opens the socket Machine.SSHAgent.
@@ -66,7 +68,7 @@ func (p Policy) AllowBrowserTest() Policy { return p.allow(BrowserTest) }
 func (p Policy) AllowXcode() Policy { return p.allow(Xcode) }
 
 func (p Policy) allow(perm Permission) Policy {
-	if p.profile != nothing && p.profile != readOnly {
+	if p.profile != nothing && p.profile != readOnly && p.profile != outside {
 		p.permissions |= perm
 	}
 	return p

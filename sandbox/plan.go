@@ -8,13 +8,15 @@ import (
 
 // plan is what the launcher does. The policy (on macOS the kernel has it already) is the first thing in its text.
 type plan struct {
-	Policy   Policy // Linux; on macOS the zero one
-	Argv     []string
-	Dir      string
-	Env      []string
-	Terminal bool
-	Held     []string // Linux: paths of the folders that fdHeld and the following are
-	Filter   []byte   // Linux: the program of the call filter
+	Policy Policy // Linux; on macOS the zero one
+	Argv   []string
+	Dir    string
+	// DirDevice and DirInode: see Command; 0 where they aren't looked at.
+	DirDevice, DirInode uint64
+	Env                 []string
+	Terminal            bool
+	Held                []string // Linux: paths of the folders that fdHeld and the following are
+	Filter              []byte   // Linux: the program of the call filter
 	// Linux: how many processes and threads the command may have.
 	Processes int
 	// Linux: folders that may not become Git repositories because they lie in one that isn't shown.
@@ -37,6 +39,8 @@ func (p *plan) written() []byte {
 func (p *plan) carryRest(w *wire) {
 	w.strings(&p.Argv)
 	w.string(&p.Dir)
+	w.number(&p.DirDevice)
+	w.number(&p.DirInode)
 	w.strings(&p.Env)
 	w.bool(&p.Terminal)
 	w.strings(&p.Held)
@@ -70,10 +74,10 @@ func carryPlace(w *wire, p *Place) {
 }
 
 func (m *Machine) carry(w *wire) {
-	for _, s := range []*string{&m.Home, &m.State, &m.Workspace, &m.Temp, &m.Caches, &m.Executable, &m.Developer, &m.SSHAgent, &m.Docker, &m.System} {
+	for _, s := range []*string{&m.Home, &m.State, &m.Workspace, &m.Temp, &m.Caches, &m.Rooms, &m.Executable, &m.Developer, &m.SSHAgent, &m.Docker, &m.System} {
 		w.string(s)
 	}
-	w.int(&m.Port)
+	each(w, &m.Ports, (*wire).int)
 	w.strings(&m.Path)
 	w.strings(&m.Secrets)
 	w.strings(&m.Obeyed)

@@ -18,8 +18,11 @@ type Machine struct {
 	Temp      string // the session's private temporary folder: exists, mode 0700; writable but under ReadOnly
 	// Caches is a private folder for what package managers download, writable like Temp. Empty: none.
 	Caches string
-	// Port is our own TCP port, which no permission opens. 0: none.
-	Port int
+	// Rooms is the folder that holds Temp, Caches and those of other sessions. Where a place holds it, nothing in it is open but the
+	// session's own: Temp, Caches and the places that lie in it. Empty: there is none.
+	Rooms string
+	// Ports are our own TCP ports, which no permission opens.
+	Ports []int
 	// Path is the person's login-shell PATH: folders of tools, also below Home, that programs may read and run.
 	Path []string
 	// Executable is Handrail itself. On Linux it is started again inside the sandbox, unless UseLauncher gave a smaller program.
@@ -66,9 +69,10 @@ const (
 	guarded
 	readOnly
 	classic
+	outside
 )
 
-var profiles = [...]string{"nothing", "guarded", "readonly", "classic"}
+var profiles = [...]string{"nothing", "guarded", "readonly", "classic", "outside"}
 
 func (p profile) String() string {
 	if int(p) < len(profiles) {
@@ -118,7 +122,7 @@ func (p Policy) AllowRepositories() Policy {
 // Machine gives the facts the policy was made of.
 func (p Policy) Machine() Machine { return p.machine }
 
-// Profile names the profile: "nothing", "guarded", "readonly" or "classic".
+// Profile names the profile: "nothing", "guarded", "readonly", "classic" or "outside".
 func (p Policy) Profile() string { return p.profile.String() }
 
 // Writable lists the folders and files that a command may change, sorted.
@@ -143,6 +147,8 @@ func (p Policy) String() string {
 	switch p.profile {
 	case nothing:
 		return "nothing is allowed"
+	case outside:
+		return "outside: nothing is closed"
 	case readOnly:
 		return "readonly: reads the system, tools" + list(p.readable(), ", ") + "; writes nothing"
 	}
@@ -200,7 +206,7 @@ func (p Policy) validate() error {
 			return fmt.Errorf("policy: the session's own folder %q holds the workspace or the home folder", own)
 		}
 	}
-	paths := []string{m.Home, m.State, m.Workspace, m.Temp, m.Caches, m.Executable, m.Developer, m.SSHAgent, m.Docker}
+	paths := []string{m.Home, m.State, m.Workspace, m.Temp, m.Caches, m.Rooms, m.Executable, m.Developer, m.SSHAgent, m.Docker}
 	paths = slices.Concat(paths, m.Secrets, m.Obeyed, p.names)
 	for _, place := range slices.Concat(p.reads, p.writes) {
 		if place.Path == "" || place.Device == 0 && place.Inode == 0 {
@@ -239,6 +245,19 @@ func checkPath(path string) error {
 		return fmt.Errorf("path %q has a control character", path)
 	}
 	return nil
+}
+
+// ownRooms are the folders in Rooms that are the session's own.
+func (p Policy) ownRooms() []string {
+	m := p.machine
+	return slices.DeleteFunc(slices.Concat([]string{m.Temp, m.Caches}, p.placePaths()), func(path string) bool {
+		return path == "" || path == m.Rooms || !within(m.Rooms, path)
+	})
+}
+
+// roomsShown reports whether a place holds Rooms.
+func (p Policy) roomsShown() bool {
+	return p.machine.Rooms != "" && slices.ContainsFunc(append(p.placePaths(), p.machine.Workspace), func(path string) bool { return within(fold(path), fold(p.machine.Rooms)) })
 }
 
 // within reports whether path is folder or lies below it, by whole elements. Both are absolute and clean.

@@ -13,26 +13,31 @@ import (
 type Command struct {
 	Argv []string
 	Dir  string // absolute; it must be readable under the policy
-	Env  []string
+	// DirDevice and DirInode are those of Dir. Outside a sandbox nothing runs unless they are given and the folder that is entered is
+	// that one; inside the policy bounds the command wherever it starts, and they aren't looked at.
+	DirDevice, DirInode uint64
+	Env                 []string
 	// Stdin, Stdout and Stderr are the only descriptors the command gets. A nil one is /dev/null.
 	Stdin, Stdout, Stderr *os.File
 	// Terminal says that Stdin is a pseudo-terminal, which becomes the command's controlling terminal.
 	Terminal bool
 	// Processes is how many processes and threads the command may have at once, with all it started; 0 is MaxProcesses. Starting
-	// more fails with EAGAIN. Only Linux counts them for each command, and not if Handrail runs as root (see Limits); on macOS
-	// the number is not used.
+	// more fails with EAGAIN. Only Linux counts them for each command; if Handrail runs as root up to 300 more may be there, and
+	// before Linux 6.14 they aren't counted then (see Limits). On macOS the number is not used.
 	Processes int
 }
 
 // MaxProcesses is the most that Command.Processes may say.
 const MaxProcesses = 4096
 
-func (c Command) check() error {
+func (c Command) check(p Policy) error {
 	switch {
 	case len(c.Argv) == 0:
 		return errors.New("command: no program")
 	case !filepath.IsAbs(c.Argv[0]):
 		return fmt.Errorf("command: program %q is not an absolute path", c.Argv[0])
+	case p.profile == outside && c.DirInode == 0:
+		return fmt.Errorf("command: which folder %q is isn't said", c.Dir)
 	case !filepath.IsAbs(c.Dir):
 		return fmt.Errorf("command: folder %q is not an absolute path", c.Dir)
 	case c.Processes < 0 || c.Processes > MaxProcesses:
@@ -104,7 +109,7 @@ func Start(p Policy, c Command) (*Process, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	if err := c.check(); err != nil {
+	if err := c.check(p); err != nil {
 		return nil, err
 	}
 	return start(p, c)

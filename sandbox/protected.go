@@ -33,7 +33,7 @@ var (
 		".mcp.json", ".claude.json", ".cursor", ".codex", ".agent", ".agents", ".gemini", ".windsurf", ".continue", ".roo", ".roomodes", ".kiro",
 		".amazonq", ".junie", ".opencode", "opencode.json", "opencode.jsonc", ".augment", ".trae", ".qwen", ".goose", ".crush", "crush.json", ".crush.json",
 		".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json", ".copilot", ".cline", ".clinerules", ".kilocode", ".factory", ".warp", ".rovodev", ".openhands", ".zencoder", ".codebuddy",
-		".iflow", ".antigravity", ".serena", ".amp",
+		".iflow", ".antigravity", ".serena", ".amp", ".lmstudio",
 	}}
 	// protectedEndings are those of files that hold what a folder .vscode does, or more.
 	protectedEndings = []string{".code-workspace", ".sublime-project"}

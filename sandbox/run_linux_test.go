@@ -86,6 +86,52 @@ func (b *bench) sh(p Policy, script string) (string, Exit) {
 	return strings.TrimSpace(out.String()), exit
 }
 
+// A session that may look at the whole home folder sees its own folders there, and of other sessions' nothing; secrets and our own
+// files stay closed, and nothing can be changed.
+func TestRunHome(t *testing.T) {
+	b := newBench(t)
+	rooms := b.m.Home + "/.cache/rooms"
+	b.m.Rooms, b.m.Temp, b.m.Caches = rooms, rooms+"/mine/tmp", rooms+"/caches-mine"
+	for path, text := range map[string]string{"/letter.txt": "dear", "/.ssh/id": "secret", "/.local/share/Handrail/tokens": "ours", "/.cache/rooms/mine/tmp/a": "temp", "/.cache/rooms/mine/out/a": "mine",
+		"/.cache/rooms/caches-mine/a": "cached", "/.cache/rooms/theirs/tmp/a": "theirs", "/.cache/rooms/caches-theirs/a": "theirs", "/space/site/a": "page"} {
+		b.mkdir(filepath.Dir(b.m.Home + path))
+		if err := os.WriteFile(b.m.Home+path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := Guarded(b.m).AllowRead(b.place(b.m.Home), b.place(rooms+"/mine/out"))
+	for _, p := range []Policy{read.AllowWrite(b.place(b.m.Home + "/space/site")), read.Reading()} {
+		for script, want := range map[string]string{
+			"cat ~/letter.txt":                                                      "dear",
+			"cat ~/space/site/a":                                                    "page",
+			"cat $TMPDIR/a":                                                         "temp",
+			"cat ~/.cache/rooms/mine/out/a":                                         "mine",
+			"cat ~/.cache/rooms/caches-mine/a":                                      "cached",
+			"ls ~/.cache/rooms ~/.cache/rooms/mine":                                 b.m.Home + "/.cache/rooms:\ncaches-mine\nmine\n\n" + b.m.Home + "/.cache/rooms/mine:\nout\ntmp",
+			"cat ~/.cache/rooms/theirs/tmp/a 2>&-":                                  "",
+			"cat ~/.cache/rooms/caches-theirs/a 2>&-":                               "",
+			"cat ~/.ssh/id ~/.local/share/Handrail/* 2>&-":                          "",
+			"(echo x > ~/letter.txt) 2>&-; cat ~/letter.txt":                        "dear",
+			"(echo x > ~/.cache/rooms/b) 2>&-; ls ~/.cache/rooms | wc -l":           "2",
+			"(echo x > ~/.cache/rooms/mine/out/b) 2>&-; ls ~/.cache/rooms/mine/out": "a",
+		} {
+			if got, _ := b.sh(p, script); got != want {
+				t.Errorf("%s: %s: %q, want %q", p.Profile(), script, got, want)
+			}
+		}
+		for path, allowed := range map[string]bool{"/letter.txt": true, "/.cache/rooms": false, "/.cache/rooms/mine": false, "/.cache/rooms/theirs/tmp/a": false, "/.cache/rooms/mine/tmp/a": true,
+			"/.cache/rooms/mine/out/a": true, "/.cache/Rooms/theirs": false, "/.ssh/id": false, "/.local/share/Handrail/tokens": false} {
+			if d := p.Decide(Read, b.m.Home+path); d.Allowed != allowed {
+				t.Errorf("%s: %s: %+v", p.Profile(), path, d)
+			}
+		}
+	}
+	// With an edit grant a command still writes, in the session's own folders as well.
+	if got, _ := b.sh(read.AllowWrite(b.place(b.m.Home+"/space/site")), "echo x > ~/space/site/b && echo y > $TMPDIR/b && echo z > ~/.cache/rooms/caches-mine/b && cat ~/space/site/b"); got != "x" {
+		t.Errorf("writing: %q", got)
+	}
+}
+
 func TestNoBubblewrap(t *testing.T) {
 	b := newBench(t)
 	was := bwrapPaths

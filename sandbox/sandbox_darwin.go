@@ -44,8 +44,8 @@ func start(p Policy, c Command) (*Process, error) {
 		return nil, err
 	}
 	mark := newMark()
-	text := profile
-	if !untagged.Load() {
+	text, tags := profile, !untagged.Load()
+	if tags {
 		text = tagged(profile, mark)
 	}
 	args := []string{sandboxExec, "-p", text + markRules(mark, markOf(p.machine.State))}
@@ -54,13 +54,16 @@ func start(p Policy, c Command) (*Process, error) {
 	}
 	args = append(args, "--", p.machine.Executable, "launch")
 	program := sandboxExec
-	if p.profile == classic { // which closes little that the system's own privacy permissions guard
+	if p.profile == classic || p.profile == outside { // which close little that the system's own privacy permissions guard
 		if err := Disclaims(); err != nil {
 			return nil, err
 		}
 		program, args = p.machine.Executable, disclaiming(p.machine.Executable, args)
 	}
 	todo := plan{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Terminal: c.Terminal}
+	if p.profile == outside {
+		todo.DirDevice, todo.DirInode = c.DirDevice, c.DirInode
+	}
 
 	var theirs, ours []*os.File // the child's ends of pipes, closed here once it has them; and those that stay
 	closeAll := func(files []*os.File) {
@@ -128,7 +131,8 @@ func start(p Policy, c Command) (*Process, error) {
 	e := &UnavailableError{What: "the profile can't be entered", Cause: errors.New(strings.TrimSpace(string(said)))}
 	switch proc.exit.Code {
 	case exitProfile:
-		if untagged.CompareAndSwap(false, true) {
+		if tags {
+			untagged.Store(true)
 			return start(p, c) // the profile as it is, without the words for the log
 		}
 		e.What = "macOS doesn't accept the profile"
@@ -276,8 +280,8 @@ func become() error {
 	if err := leaveProcesses(); err != nil {
 		return err
 	}
-	if err := os.Chdir(todo.Dir); err != nil {
-		return &os.PathError{Op: "running", Path: todo.Argv[0], Err: fmt.Errorf("its folder %s can't be entered", todo.Dir)}
+	if err := todo.enter(); err != nil {
+		return err
 	}
 	report{Started: true}.send(os.NewFile(fdStatus, "status"))
 	return &os.PathError{Op: "running", Path: todo.Argv[0], Err: syscall.Exec(todo.Argv[0], todo.Argv, todo.Env)}

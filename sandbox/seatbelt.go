@@ -28,9 +28,13 @@ func (p Policy) sbpl() (profile string, params []Param, err error) {
 		return "", nil, err
 	}
 	s := &seatbelt{policy: p, names: map[string]string{}, count: map[string]int{}}
-	if p.profile == classic {
+	switch p.profile {
+	case classic:
 		s.classic()
-	} else {
+	case outside:
+		s.line("(version 1)")
+		s.line("(allow default)")
+	default:
 		s.guarded()
 	}
 	return s.text.String(), s.params, nil
@@ -325,6 +329,17 @@ func (s *seatbelt) closed(roots []Place) {
 	for _, path := range secrets {
 		filters = append(filters, s.secret(path)...)
 	}
+	if s.policy.roomsShown() {
+		own := []string{}
+		for _, path := range s.policy.ownRooms() {
+			own = append(own, s.subpath("OWN", path))
+		}
+		filter := s.subpath("ROOMS", m.Rooms)
+		if len(own) > 0 {
+			filter = "(require-all " + filter + " (require-not (require-any " + strings.Join(own, " ") + ")))"
+		}
+		filters = append(filters, filter)
+	}
 	s.rule("deny", append(slices.Clone(readOps), writeOps...), filters...)
 	if m.Executable != "" {
 		s.rule("deny", writeOps, s.literal("OWN", m.Executable))
@@ -414,10 +429,10 @@ func (s *seatbelt) network(own []string) {
 		s.rule("allow", []string{"network-outbound"}, `(remote ip "localhost:*")`)
 		s.rule("allow", []string{"network-bind", "network-inbound"}, `(local ip "localhost:*")`)
 	}
-	if p.permissions&(Network|Loopback) != 0 && m.Port != 0 {
-		s.section("Our own port.")
-		s.rule("deny", []string{"network-outbound"}, fmt.Sprintf(`(remote ip "*:%d")`, m.Port))
-		s.rule("deny", []string{"network-bind", "network-inbound"}, fmt.Sprintf(`(local ip "*:%d")`, m.Port))
+	if p.permissions&(Network|Loopback) != 0 && len(m.Ports) > 0 {
+		s.section("Our own ports.")
+		s.rule("deny", []string{"network-outbound"}, ports("remote", m.Ports)...)
+		s.rule("deny", []string{"network-bind", "network-inbound"}, ports("local", m.Ports)...)
 	}
 	if p.Allows(BrowserTest) {
 		s.section("Permission: browser test.")
@@ -449,11 +464,19 @@ func (s *seatbelt) classic() {
 	s.rule("allow", writeOps, own...)
 	s.closed([]Place{{Path: "/"}, {Path: m.Temp}, {Path: m.Caches}})
 	s.rule("deny", []string{"file-write-unlink"}, s.subpath("OWN", m.Workspace))
-	s.section("Our own socket and port.")
+	s.section("Our own socket and ports.")
 	s.rule("deny", []string{"network-outbound"}, "(remote unix-socket "+s.subpath("OWN", m.State)+")")
-	if m.Port != 0 {
-		s.rule("deny", []string{"network-outbound"}, fmt.Sprintf(`(remote ip "*:%d")`, m.Port))
+	if len(m.Ports) > 0 {
+		s.rule("deny", []string{"network-outbound"}, ports("remote", m.Ports)...)
 	}
+}
+
+// ports are the filters for our ports at one end of a connection.
+func ports(end string, list []int) (filters []string) {
+	for _, port := range list {
+		filters = append(filters, fmt.Sprintf(`(%s ip "*:%d")`, end, port))
+	}
+	return filters
 }
 
 // maxPattern bounds one regular expression, in bytes. A string of more than 1025 makes the whole profile fail on macOS, one of

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,13 +20,18 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // mac is a Mac that exists nowhere.
 var mac = Machine{
 	System: "darwin", Home: "/Users/anna", State: "/Users/anna/Library/Application Support/Handrail", Workspace: "/Users/anna/Handrail",
-	Temp: "/private/var/folders/zz/T/handrail-1", Caches: "/Users/anna/Library/Caches/Handrail/1", Port: 7437,
+	Temp: "/private/var/folders/zz/T/handrail-1", Caches: "/Users/anna/Library/Caches/Handrail/1", Ports: []int{7437, 7438},
 	Path: []string{"/opt/homebrew/bin", "/usr/bin", "/bin", "/Users/anna/.cargo/bin", "/Users/anna/bin"}, Executable: "/Applications/Handrail.app/Contents/MacOS/handrail",
 	Secrets: []string{"/Users/anna/Handrail/notes/private.txt"}, Obeyed: []string{"/Users/anna/Handrail/site/dot/zshrc"}, Developer: "/Library/Developer/CommandLineTools",
 	SSHAgent: "/private/tmp/com.apple.launchd.x/Listeners", Docker: "/Users/anna/.docker/run/docker.sock",
 }
 
 func at(path string) Place { return Place{Path: path, Device: 1, Inode: 2} }
+
+func inRooms(m Machine, rooms string) Machine {
+	m.Rooms = rooms
+	return m
+}
 
 var macPolicies = []struct {
 	name   string
@@ -40,6 +46,7 @@ var macPolicies = []struct {
 	{"readonly", ReadOnly(mac).AllowWrite(at("/Users/anna/Handrail/site"))},
 	{"repositories", Guarded(mac).AllowRepositories().AllowNetwork()},
 	{"classic", Classic(mac)},
+	{"home", Guarded(inRooms(mac, "/Users/anna/Library/Caches/Handrail")).AllowRead(at("/Users/anna"), at("/Users/anna/Library/Caches/Handrail/1-work")).AllowWrite(at("/Users/anna/Handrail/site"))},
 	{"look", ReadOnly(mac).CloseSensitive().AllowSpotlight().AllowRead(at("/Users/anna/Documents/taxes"))},
 }
 
@@ -146,8 +153,8 @@ var macPaths = []string{
 	"/System/Library/Frameworks/x", "/System/Volumes/Data/Users/anna/.ssh/id", "/System/Volumes/Data/Users/anna/Handrail/x", "/usr/bin/git", "/usr/local/bin/x", "/opt/homebrew/bin/rg", "/bin/sh",
 	"/private/etc/hosts", "/private/etc/master.passwd", "/private/etc/ssh/ssh_host_rsa_key", "/private/var/root/x", "/private/tmp/x", "/Library/LaunchDaemons/x", "/Library/Fonts/x.ttf", "/Applications/Other.app",
 	"/private/var/folders/zz/T/handrail-1", "/private/var/folders/zz/T/handrail-1/x", "/private/var/folders/zz/T/handrail-1/.git/config", "/private/var/folders/zz/T/handrail-2/x",
-	"/Users/anna/Library/Caches/Handrail/1/npm/x", "/Users/anna/Library/Caches/other", "/Applications/Handrail.app/Contents/MacOS/handrail", "/dev/null", "/dev/zero", "/dev/disk0", "/dev/urandom",
-	"/Volumes/Disk/x", "/Users/bob/x",
+	"/Users/anna/Library/Caches/Handrail/1/npm/x", "/Users/anna/Library/Caches/other", "/Users/anna/Library/Caches/Handrail", "/Users/anna/Library/Caches/Handrail/2/npm/x", "/Users/anna/Library/Caches/Handrail/1-work/out.log", "/Users/anna/Library/Caches/Handrail/1-work2", "/Applications/Handrail.app/Contents/MacOS/handrail", "/dev/null", "/dev/zero", "/dev/disk0", "/dev/urandom",
+	"/Volumes/Disk/x", "/Users/other/x",
 	"/Users/anna/Handrail/.env", "/Users/anna/Handrail/a/.Env.local", "/Users/anna/Handrail/.env.example", "/Users/anna/Handrail/.env.local.sample", "/Users/anna/Handrail/.env.example/x", "/Users/anna/.env.example",
 	"/Users/anna/Handrail/.environment", "/Users/anna/Handrail/x.env", "/Users/anna/Documents/taxes/ID_RSA", "/Users/anna/Documents/taxes/id_rsa.pub", "/Users/anna/Documents/taxes/keys.KDBX", "/Users/anna/Handrail/backup/.ssh/config",
 	"/Users/anna/Handrail/backup/.config/gh/hosts.yml", "/Users/anna/Handrail/backup/.config/other", "/Users/anna/Handrail/backup/Library/Keychains/x", "/Users/anna/Handrail/Login Data", "/System/Library/Preferences/x", "/usr/share/doc/secrets.json",
@@ -263,9 +270,9 @@ func TestSBPLNetwork(t *testing.T) {
 		{"guarded", sbpl.Request{Op: "network-outbound", Path: mac.Workspace + "/s"}, false},
 		{"guarded", sbpl.Request{Op: "network-outbound", Path: mac.SSHAgent}, false},
 		{"network", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 443}, true},
-		{"network", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 7437}, false},
+		{"network", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 7438}, false},
 		{"network", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 80}, false},
-		{"network", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"network", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7438}, false},
 		{"network", sbpl.Request{Op: "network-inbound", Host: "localhost", Port: 80}, false},
 		{"network", sbpl.Request{Op: "network-outbound", Path: "/private/var/run/mDNSResponder"}, true},
 		{"network", sbpl.Request{Op: "network-outbound", Path: "/var/run/docker.sock"}, false},
@@ -274,17 +281,17 @@ func TestSBPLNetwork(t *testing.T) {
 		{"guarded", sbpl.Request{Op: "mach-lookup", Name: "com.apple.trustd.agent"}, false},
 		{"loopback", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 80}, true},
 		{"loopback", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 80}, false},
-		{"loopback", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"loopback", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7438}, false},
 		{"loopback", sbpl.Request{Op: "network-bind", Host: "localhost", Port: 3000}, true},
 		{"permissions", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 80}, true},
-		{"permissions", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"permissions", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7438}, false},
 		{"permissions", sbpl.Request{Op: "network-outbound", Path: mac.SSHAgent}, true},
 		{"permissions", sbpl.Request{Op: "network-outbound", Path: mac.Docker}, true},
 		{"permissions", sbpl.Request{Op: "network-outbound", Path: mac.SSHAgent + "x"}, false},
 		{"readonly", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 443}, false},
 		{"readonly", sbpl.Request{Op: "network-outbound", Path: mac.Temp + "/s"}, false},
 		{"classic", sbpl.Request{Op: "network-outbound", Host: "192.0.2.1", Port: 443}, true},
-		{"classic", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7437}, false},
+		{"classic", sbpl.Request{Op: "network-outbound", Host: "localhost", Port: 7438}, false},
 		{"classic", sbpl.Request{Op: "network-outbound", Path: mac.State + "/socket"}, false},
 		// What opens a way out of a sandbox elsewhere.
 		{"permissions", sbpl.Request{Op: "lsopen"}, false},
@@ -317,13 +324,11 @@ func TestSBPLNetwork(t *testing.T) {
 // A second reader for the quoting: a Scheme in which the forms are procedures.
 func TestSBPLReadByScheme(t *testing.T) {
 	scheme, err := exec.LookPath("tinyscheme")
+	if err != nil && runtime.GOOS == "darwin" {
+		t.Skip("there is no tinyscheme here; the other reader has read every profile")
+	}
 	if err != nil {
-		if os.Getenv("CI") == "" {
-			t.Log("tinyscheme is not installed; the other reader has read every profile")
-		} else {
-			t.Error("tinyscheme is not installed")
-		}
-		return
+		t.Fatal("tinyscheme is not installed: run make setup")
 	}
 	for _, c := range macPolicies {
 		text, params, err := c.policy.SBPL()

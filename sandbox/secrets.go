@@ -27,6 +27,7 @@ var secretsInHome = []string{
 	// assistants' own settings and sign-ins
 	".claude", ".claude.json", ".codex", ".cursor", ".gemini", ".qwen", ".continue", ".windsurf", ".codeium", ".copilot", ".aider.conf.yml",
 	".config/Claude", ".config/claude", ".config/Cursor", ".config/Code", ".config/github-copilot", ".config/goose", ".config/opencode", ".local/share/opencode", ".config/zed",
+	".config/Code - Insiders", ".config/Windsurf", ".config/devin", ".cline", ".lmstudio/mcp.json", ".cache/lm-studio/mcp.json",
 }
 
 // secretsInHomeDarwin are the same for macOS alone. Nothing below ~/Library can be granted either.
@@ -37,7 +38,8 @@ var secretsInHomeDarwin = []string{
 	"Library/Application Support/AddressBook", "Library/Application Support/CallHistoryDB", "Library/Application Support/com.apple.TCC",
 	"Library/Application Support/MobileSync", "Library/Application Support/Google", "Library/Application Support/Chromium", "Library/Application Support/BraveSoftware",
 	"Library/Application Support/Microsoft Edge", "Library/Application Support/Arc", "Library/Application Support/Vivaldi", "Library/Application Support/Firefox",
-	"Library/Application Support/Claude", "Library/Application Support/Cursor", "Library/Application Support/Code", "Library/Application Support/com.openai.chat",
+	"Library/Application Support/Claude", "Library/Application Support/Cursor", "Library/Application Support/Code", "Library/Application Support/Code - Insiders",
+	"Library/Application Support/Windsurf", "Library/Application Support/Zed", "Library/Application Support/LM Studio", "Library/Application Support/Goose", "Library/Application Support/com.openai.chat",
 	"Library/Application Support/1Password", "Library/Application Support/Bitwarden", "Library/Application Support/KeePassXC",
 	"Library/Application Support/Signal", "Library/Application Support/Slack", "Library/Application Support/discord", "Library/Application Support/gcloud",
 	"Library/Mobile Documents/com~apple~Passwords",

@@ -18,7 +18,8 @@ var (
 		// what browsers and messengers keep
 		"logins.json", "key3.db", "key4.db", "signons.sqlite", "cookies.sqlite", "cookies.binarycookies", "login data", "chat.db", "keychain-2.db",
 	}}
-	sensitiveEndings = &names{list: []string{".kdbx", ".kdb", ".keychain", ".keychain-db", ".agilekeychain", ".opvault", ".1pif", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".ovpn", ".mobileconfig"}}
+	sensitiveEndings = &names{list: []string{".kdbx", ".kdb", ".keychain", ".keychain-db", ".agilekeychain", ".opvault", ".1pif", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".ovpn", ".mobileconfig",
+		".before-handrail"}} // copies of assistants' settings
 	// harmlessEnv are the endings of files that show how a .env is written.
 	harmlessEnv = []string{".example", ".sample", ".template", ".dist"}
 )

@@ -2,6 +2,10 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -24,7 +28,7 @@ type address struct {
 func parseAddress(raw []byte) address {
 	a := address{raw: raw, family: binary.NativeEndian.Uint16(raw)}
 	switch a.family {
-	case unix.AF_INET:
+	case unix.AF_INET, unix.AF_UNSPEC: // bind takes an address without a family for one of IPv4
 		if len(raw) >= 8 {
 			a.ip = inet4([4]byte(raw[4:8]), binary.BigEndian.Uint16(raw[2:]))
 		}
@@ -147,7 +151,7 @@ func (c *call) mayConnect(to inet) bool {
 	switch {
 	case !c.sharesNetwork():
 		return true
-	case p.machine.Port != 0 && int(to.port) == p.machine.Port:
+	case slices.Contains(p.machine.Ports, int(to.port)):
 		return false
 	case p.profile == classic:
 		return true
@@ -275,13 +279,14 @@ func (c *call) bindPath(s socket, path string) answer {
 }
 
 // ownAddress gives the address to bind to. With the loopback permission a socket that would listen to everyone listens on this
-// computer's own address; no permission lets others in.
+// computer's own address; no permission lets others in. Without it a command can't listen: it has an address to send from, and for
+// datagrams, which need no listening, no port of its choice, at which others would look for it.
 func (c *call) ownAddress(s socket, a address) ([]byte, bool) {
-	if c.policy.machine.Port != 0 && int(a.ip.port) == c.policy.machine.Port {
+	if slices.Contains(c.policy.machine.Ports, int(a.ip.port)) || a.ip.port != 0 && a.ip.port < firstPort {
 		return nil, false
 	}
-	if !c.policy.Allows(Loopback) { // it can't listen: only an address to send from
-		return a.raw, true
+	if !c.policy.Allows(Loopback) {
+		return a.raw, s.stream || a.ip.known && a.ip.port == 0
 	}
 	switch {
 	case !s.stream && c.policy.Allows(Network), a.ip.isLoopback():
@@ -330,13 +335,58 @@ func (c *call) listen(n, backlog int) answer {
 			ip = inet{b.Addr, uint16(b.Port), true}
 		}
 		switch {
-		case ip.port == 0:
+		case ip.port == 0: // the kernel chooses one that is free
 			if err := s.do(unix.SYS_BIND, loopback(s, 0)); err != nil {
 				return result(err)
 			}
 		case !ip.isLoopback():
 			return fail(unix.EACCES)
 		}
+		if errno := c.claim(s, ip.port); errno != 0 {
+			return fail(errno)
+		}
 	}
 	return result(unix.Listen(s.fd, backlog))
+}
+
+// firstPort is the first port that a command may have; those before are the system's services', whatever the kernel is set to.
+const firstPort = 1024
+
+// claim says whether the command may listen on a port with this socket: if no other program listens there, on whatever address.
+// The kernel compares the same address alone, but who looks for a server of the person's at "localhost" tries IPv6's before
+// IPv4's. (That two sockets share a port, SO_REUSEPORT, is a matter of the call filter.)
+func (c *call) claim(s socket, port uint16) unix.Errno {
+	var st unix.Stat_t
+	if err := unix.Fstat(s.fd, &st); err != nil {
+		return unix.EACCES
+	}
+	own := map[uint64]bool{st.Ino: true}
+	taken := false
+	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil && !(errors.Is(err, os.ErrNotExist) && s.domain == unix.AF_INET) { // a kernel without IPv6
+			return unix.EACCES
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line) // proc_net_tcp(5): sl, local_address, rem_address, st, … inode
+			if len(f) < 10 || f[3] != "0A" {
+				continue
+			}
+			inode, err := strconv.ParseUint(f[9], 10, 64)
+			at, err2 := strconv.ParseUint(f[1][strings.LastIndexByte(f[1], ':')+1:], 16, 16)
+			switch {
+			case err != nil || err2 != nil:
+				return unix.EACCES
+			case c.listens[inode]:
+				own[inode] = true
+			case uint16(at) == port && inode != st.Ino:
+				taken = true
+			}
+		}
+	}
+	c.listens = own // those that were closed are gone: numbers are used again
+	if taken {
+		return unix.EADDRINUSE
+	}
+	return 0
 }

@@ -26,15 +26,19 @@ var bwrapPaths = []string{"/usr/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwr
 var launcherEnv = []string{"GOMAXPROCS=1"}
 
 type running struct {
-	bwrap   *os.Process
+	bwrap   *os.Process // or, outside a sandbox, the launcher
+	outside bool
 	control *os.File
-	order   sync.Mutex // guards control
+	order   sync.Mutex // guards control, which is nil once bwrap may be gone
 	done    chan struct{}
 	exit    Exit
 	err     error
 }
 
 func start(p Policy, c Command) (proc *Process, err error) {
+	if p.profile == outside {
+		return startOutside(p, c)
+	}
 	bwrap := ""
 	for _, path := range bwrapPaths {
 		if unix.Access(path, unix.X_OK) == nil {
@@ -179,18 +183,30 @@ func (p *Process) follow(status, stderr *os.File, started chan<- error) {
 		case r.Started && !answered:
 			answered = true
 			started <- nil
-			first = firstProcess(p.bwrap.Pid)
+			if !p.outside {
+				first = firstProcess(p.bwrap.Pid)
+			}
 		case r.Exit != nil:
 			exit = r.Exit
 		}
 	}
 	status.Close()
+	if p.outside { // its number must mean nothing else while something is ended by it
+		if fd, err := unix.PidfdOpen(p.bwrap.Pid, 0); err == nil {
+			ended(fd)
+			unix.Close(fd)
+		}
+		p.order.Lock()
+		p.control.Close()
+		p.control = nil
+		p.order.Unlock()
+	}
 	var err error
 	if exit == nil || first < 0 || !ended(first) {
 		var state *os.ProcessState
 		state, err = p.bwrap.Wait()
 		if text := <-said; !answered {
-			started <- bwrapError(text, state)
+			started <- p.unstarted(text, state)
 		}
 	} else {
 		go func() { p.bwrap.Wait() }()
@@ -199,8 +215,10 @@ func (p *Process) follow(status, stderr *os.File, started chan<- error) {
 		unix.Close(first)
 	}
 	p.order.Lock()
-	p.control.Close()
-	p.control = nil
+	if p.control != nil {
+		p.control.Close()
+		p.control = nil
+	}
 	p.order.Unlock()
 	switch {
 	case exit != nil:
@@ -246,6 +264,14 @@ func ended(pidfd int) bool {
 	}
 }
 
+// unstarted explains a launcher that ended before it said anything.
+func (p *Process) unstarted(text string, state *os.ProcessState) error {
+	if !p.outside {
+		return bwrapError(text, state)
+	}
+	return &UnavailableError{What: "a command can't be started outside the sandbox", Cause: fmt.Errorf("%v %s", state, text)}
+}
+
 // bwrapError explains a bubblewrap that ended before the launcher said anything.
 func bwrapError(text string, state *os.ProcessState) error {
 	e := &UnavailableError{What: "bubblewrap can't set it up", Cause: errors.New(text)}
@@ -279,6 +305,10 @@ func (p *Process) Terminate() error {
 	if p.control == nil {
 		return nil
 	}
+	if p.outside {
+		signalBelow(p.bwrap.Pid, unix.SIGTERM)
+		return nil
+	}
 	if _, err := p.control.Write([]byte{orderTerminate}); err != nil && !errors.Is(err, unix.EPIPE) {
 		return fmt.Errorf("terminating a command: %w", err)
 	}
@@ -288,6 +318,14 @@ func (p *Process) Terminate() error {
 // Kill ends every process of the command at once, also those that left its process group or session: the kernel ends a
 // process namespace with its first process. It is no error that they are gone.
 func (p *Process) Kill() error {
+	if p.outside {
+		p.order.Lock()
+		defer p.order.Unlock()
+		if p.control == nil {
+			return nil
+		}
+		killBelow(p.bwrap.Pid) // the launcher ends by itself then, unless the command has stopped it
+	}
 	if err := p.bwrap.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("killing a command: %w", err)
 	}

@@ -66,6 +66,16 @@ const (
 	maxLinks   = 40   // how many links are followed in one path, as Linux does
 )
 
+// Way follows an absolute path as the system does. It gives each link that it meets, by the path of where the link stands with the
+// links before it resolved, and where it comes to: what is there, or the first name that is missing; "" if there is no end. Whoever
+// can change one of these can lead the path elsewhere.
+func Way(path string) (links []string, end string) {
+	if !filepath.IsAbs(path) {
+		return nil, ""
+	}
+	return follow("/", strings.TrimPrefix(filepath.Clean(path), "/"))
+}
+
 // follow goes from a folder, whose links are resolved, along a name in it. It gives each link that it met, by the real path of where
 // the link stands, and where it came to: what is there, or the first name that is missing; "" if there is no end.
 func follow(dir, name string) (links []string, end string) {

@@ -36,6 +36,8 @@ type supervisor struct {
 	buffer   [maxPath]byte // for what is read of the caller
 	// made are the folders that the command made, with what they are.
 	made map[fileID]madeAs
+	// listens are the inodes of the sockets on which the command listens in the computer's network.
+	listens map[uint64]bool
 }
 
 type heldRoot struct {

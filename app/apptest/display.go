@@ -108,7 +108,7 @@ func start(ctx context.Context, number int, options []string) (_ *Display, err e
 		d.cmd = nil
 		return nil, err
 	}
-	if err := ready.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := ready.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		return nil, err
 	}
 	if n, err := ready.Read(make([]byte, 16)); n == 0 {
@@ -117,17 +117,22 @@ func start(ctx context.Context, number int, options []string) (_ *Display, err e
 	return d, d.connect()
 }
 
-func (d *Display) connect() (err error) {
+// another makes a connection to the server.
+func (d *Display) another() (*xgb.Conn, error) {
 	// The library takes the cookie from the environment of this process, and only from there.
 	old, had := os.LookupEnv("XAUTHORITY")
 	os.Setenv("XAUTHORITY", d.cookie())
-	d.conn, err = xgb.NewConnDisplay(d.Name)
+	conn, err := xgb.NewConnDisplay(d.Name)
 	if had {
 		os.Setenv("XAUTHORITY", old)
 	} else {
 		os.Unsetenv("XAUTHORITY")
 	}
-	if err != nil {
+	return conn, err
+}
+
+func (d *Display) connect() (err error) {
+	if d.conn, err = d.another(); err != nil {
 		return err
 	}
 	d.root = xproto.Setup(d.conn).DefaultScreen(d.conn).Root
@@ -160,7 +165,9 @@ func (d *Display) Close() {
 	}
 	if d.cmd != nil {
 		_ = d.cmd.Process.Signal(syscall.SIGTERM) // then it removes its socket and its lock
+		late := time.AfterFunc(10*time.Second, func() { _ = d.cmd.Process.Kill() })
 		_ = d.cmd.Wait()
+		late.Stop()
 	}
 	_ = os.RemoveAll(d.folder)
 }
@@ -193,7 +200,11 @@ func (d *Display) Press(button int) error { return d.input(xproto.ButtonPress, b
 func (d *Display) Release(button int) error { return d.input(xproto.ButtonRelease, byte(button)) }
 
 func (d *Display) input(kind, detail byte) error {
-	return xtest.FakeInputChecked(d.conn, kind, detail, 0, d.root, 0, 0, 0).Check()
+	var after uint32             // milliseconds
+	if kind == xproto.KeyPress { // GLFW takes two presses of a key that bear the same time, as no person's do, for one
+		after = 2
+	}
+	return xtest.FakeInputChecked(d.conn, kind, detail, after, d.root, 0, 0, 0).Check()
 }
 
 // Keys that a dialog might take for an answer (keysymdef.h).
@@ -203,6 +214,8 @@ const (
 	Space  = 0x0020
 	Tab    = 0xFF09
 	Enter  = 0xFF8D // of the keypad
+	Home   = 0xFF50
+	Up     = 0xFF52
 	Down   = 0xFF54
 	PageDn = 0xFF56
 )
@@ -223,6 +236,50 @@ func (d *Display) Key(keysym int) error {
 		return errors.Join(d.input(xproto.KeyPress, code), d.input(xproto.KeyRelease, code))
 	}
 	return fmt.Errorf("no key gives keysym %#x", keysym)
+}
+
+// Clipboard is what the clipboard gives of a kind ("UTF8_STRING"); "" when nothing is in it, or nothing of that kind.
+func (d *Display) Clipboard(kind string, within time.Duration) (text string, err error) {
+	conn, err := d.another()
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	atoms := make(map[string]xproto.Atom)
+	for _, name := range []string{"CLIPBOARD", "HANDRAIL_TEST", kind} {
+		reply, err := xproto.InternAtom(conn, false, uint16(len(name)), name).Reply()
+		if err != nil {
+			return "", err
+		}
+		atoms[name] = reply.Atom
+	}
+	id, err := xproto.NewWindowId(conn)
+	if err != nil {
+		return "", err
+	}
+	err = xproto.CreateWindowChecked(conn, 0, id, d.root, 0, 0, 1, 1, 0, xproto.WindowClassInputOnly, 0, 0, nil).Check()
+	if err != nil {
+		return "", err
+	}
+	xproto.ConvertSelection(conn, id, atoms["CLIPBOARD"], atoms[kind], atoms["HANDRAIL_TEST"], xproto.TimeCurrentTime)
+	late := time.AfterFunc(within, conn.Close)
+	defer late.Stop()
+	for {
+		event, err := conn.WaitForEvent()
+		if event == nil && err == nil {
+			return "", fmt.Errorf("the clipboard: nothing within %v", within)
+		}
+		if e, ok := event.(xproto.SelectionNotifyEvent); ok {
+			if e.Property == 0 {
+				return "", nil
+			}
+			p, err := xproto.GetProperty(conn, true, id, e.Property, xproto.GetPropertyTypeAny, 0, 1<<16).Reply()
+			if err != nil {
+				return "", err
+			}
+			return string(p.Value), nil
+		}
+	}
 }
 
 // Window is a window on a display.

@@ -18,7 +18,6 @@ import (
 
 	"handrail/app"
 	"handrail/assets"
-	"handrail/core/approval"
 )
 
 // The dialog's measures, in Fyne's units.
@@ -29,7 +28,7 @@ const (
 	iconSize     = 44
 	footer       = 68
 	buttonHeight = 38
-	column       = windowWidth - 2*margin - 14 // 14 for the scroll bar
+	textWidth    = windowWidth - 2*margin - 14 // 14 for the scroll bar
 )
 
 // dialog shows the question that comes on in, gives the answer on out, and returns an exit status.
@@ -42,6 +41,9 @@ func dialog(in io.Reader, out io.Writer) int {
 		<-talk.Gone
 		os.Exit(statusGone)
 	}()
+	if talk.Request.Presence {
+		fail(statusRequest, "the system can't check here who the person is, which they want")
+	}
 	display, err := reachDisplay()
 	if err != nil {
 		fail(statusNoShow, "no display: %v", err)
@@ -66,7 +68,7 @@ func dialog(in io.Reader, out io.Writer) int {
 	// Mesa, which draws OpenGL on Linux, writes its cache of shaders on a thread of the lowest priority. On a busy computer
 	// that thread, and so this process, would end only seconds after the answer.
 	os.Setenv("MESA_SHADER_CACHE_DISABLE", "true")
-	a.Settings().SetTheme(look{})
+	a.Settings().SetTheme(look{paletteTheme{app.Light}})
 	a.SetIcon(fyne.NewStaticResource("app.png", assets.AppIcon))
 
 	d := &dialogWindow{talk: talk, faces: faces, display: display}
@@ -164,7 +166,7 @@ func (d *dialogWindow) show() {
 	}
 	d.changed(moved)
 	d.awaitShown(time.Now().Add(10 * time.Second))
-	time.AfterFunc(approval.VisibleFor, func() { fyne.Do(func() { d.answer(app.TimedOut) }) })
+	time.AfterFunc(d.talk.Request.VisibleFor(), func() { fyne.Do(func() { d.answer(app.TimedOut) }) })
 }
 
 func (d *dialogWindow) awaitShown(until time.Time) {
@@ -240,22 +242,11 @@ func (d *dialogWindow) stillUpToNow() time.Duration {
 }
 
 func (d *dialogWindow) key(e *fyne.KeyEvent) {
-	step := float32(0)
-	switch e.Name {
-	case fyne.KeyEscape:
+	if e.Name == fyne.KeyEscape {
 		d.answer(app.Refused)
-	case fyne.KeyUp:
-		step = -40
-	case fyne.KeyDown:
-		step = 40
-	case fyne.KeyPageUp:
-		step = 60 - d.scroll.Size().Height
-	case fyne.KeyPageDown:
-		step = d.scroll.Size().Height - 60
+		return
 	}
-	if step != 0 {
-		d.scroll.ScrollToOffset(fyne.NewPos(0, d.scroll.Offset.Y+step))
-	}
+	scrollBy(d.scroll, e.Name)
 }
 
 func (d *dialogWindow) answer(a app.Answer) {
@@ -267,76 +258,36 @@ func (d *dialogWindow) answer(a app.Answer) {
 
 // question lays the question's text out in a column.
 func (d *dialogWindow) question(q app.Question) fyne.CanvasObject {
-	var list []fyne.CanvasObject
-	y := float32(margin)
-	// add puts lines below what is there, and gives the height they take.
-	add := func(x, gap float32, lines [][]span) (top, bottom float32) {
-		top = y + gap
-		y = top
-		for _, o := range d.faces.draw(lines) {
-			o.Move(o.Position().AddXY(x, top))
-			list = append(list, o)
-			y = o.Position().Y + o.Size().Height
-		}
-		return top, y
-	}
-	text := func(s string, face typeface, size float32, c color.Color, exact bool) []span {
-		return []span{{d.faces.readable(s), style{face, size, c, exact}}}
-	}
-
+	c := &column{pen: pen{d.faces, app.Light}, left: margin, width: textWidth, y: margin}
 	icon := canvas.NewImageFromResource(fyne.NewStaticResource("app.png", assets.AppIcon))
 	icon.Resize(fyne.NewSquareSize(iconSize))
-	icon.Move(fyne.NewPos(margin, y))
-	list = append(list, icon)
+	icon.Move(fyne.NewPos(margin, c.y))
+	c.objects = append(c.objects, icon)
 	var title []span
 	for _, s := range q.Title {
 		face := d.faces.regular
 		if s.Bold {
 			face = d.faces.bold
 		}
-		title = append(title, text(s.Text, face, 18, app.Ink, false)...)
+		title = append(title, c.text(s.Text, face, 18, app.Ink, false)...)
 	}
-	add(margin+iconSize+14, 0, wrap(title, column-iconSize-14))
-	y = max(y, margin+iconSize) + 4
+	c.add(iconSize+14, 0, wrap(title, textWidth-iconSize-14))
+	c.y = max(c.y, margin+iconSize) + 4
 
-	fact := func(f app.Fact) {
-		add(margin, 8, wrap(text(f.Label, d.faces.regular, 12.5, app.PaleInk, false), column))
-		if !f.Exact {
-			add(margin, 0, wrap(text(f.Value, d.faces.regular, 15, app.Ink, false), column))
-			return
-		}
-		sheet := canvas.NewRectangle(app.Sheet)
-		sheet.CornerRadius = 4
-		list = append(list, sheet)
-		var lines [][]span
-		for _, parts := range f.Parts() {
-			var line []span
-			for _, p := range parts {
-				line = append(line, text(p.Text, d.faces.mono, 14, app.MarkInk(p.As), true)...)
-			}
-			if line == nil {
-				line = text(" ", d.faces.mono, 14, app.Ink, true) // else it takes no height
-			}
-			lines = append(lines, wrap(line, column-16)...)
-		}
-		top, bottom := add(margin+8, 4, lines)
-		sheet.Move(fyne.NewPos(margin, top-3))
-		sheet.Resize(fyne.NewSize(column, bottom-top+6))
-		y += 3
-	}
+	ink := func(_ string, p app.Part) color.Color { return app.MarkInk(p.As) }
 	for _, f := range q.Facts {
-		fact(f)
+		c.fact(f, ink)
 	}
 	if q.Says != "" {
-		add(margin, 8, wrap(text(q.Says, d.faces.regular, 12.5, app.PaleInk, false), column))
-		quote := text(q.Reason+" ", d.faces.regular, 15, app.Ink, false)
-		add(margin, 0, wrap(append(quote, text(q.Cut, d.faces.regular, 15, app.PaleInk, false)...), column))
+		c.add(0, 8, wrap(c.text(q.Says, d.faces.regular, 12.5, app.PaleInk, false), textWidth))
+		quote := c.text(q.Reason+" ", d.faces.regular, 15, app.Ink, false)
+		c.add(0, 0, wrap(append(quote, c.text(q.Cut, d.faces.regular, 15, app.PaleInk, false)...), textWidth))
 	}
-	add(margin, 18, wrap(text(q.More, d.faces.bold, 15, app.Ink, false), column))
+	c.add(0, 18, wrap(c.text(q.More, d.faces.bold, 15, app.Ink, false), textWidth))
 	for _, f := range q.Details {
-		fact(f)
+		c.fact(f, ink)
 	}
-	return container.New(tall{y + margin}, list...)
+	return container.New(tall{windowWidth - 2, c.y + margin}, c.objects...)
 }
 
 func (d *dialogWindow) label(s string, c color.Color) []fyne.CanvasObject {
@@ -344,12 +295,12 @@ func (d *dialogWindow) label(s string, c color.Color) []fyne.CanvasObject {
 }
 
 // tall is the layout of objects that stand where they are.
-type tall struct{ height float32 }
+type tall struct{ width, height float32 }
 
 func (t tall) Layout([]fyne.CanvasObject, fyne.Size) {}
 
 func (t tall) MinSize([]fyne.CanvasObject) fyne.Size {
-	return fyne.NewSize(windowWidth-2, t.height)
+	return fyne.NewSize(t.width, t.height)
 }
 
 // places is the window's layout: the question above, the two answers below. A new layout is a change.
@@ -382,29 +333,15 @@ func (p places) Layout(o []fyne.CanvasObject, size fyne.Size) {
 func (places) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(windowWidth, windowHeight) }
 
 // look is the dialog's theme: fixed colours, and a scroll bar that is always to be seen.
-type look struct{}
+type look struct{ paletteTheme }
 
-func (look) Font(s fyne.TextStyle) fyne.Resource     { return theme.DefaultTheme().Font(s) }
-func (look) Icon(n fyne.ThemeIconName) fyne.Resource { return theme.DefaultTheme().Icon(n) }
-
-func (look) Color(n fyne.ThemeColorName, _ fyne.ThemeVariant) color.Color {
-	switch n {
-	case theme.ColorNameBackground:
-		return app.Paper
-	case theme.ColorNameScrollBar:
-		return app.PaleInk
-	case theme.ColorNameScrollBarBackground:
-		return app.Sheet
-	case theme.ColorNameShadow:
-		return color.Transparent
-	}
-	return theme.DefaultTheme().Color(n, theme.VariantLight)
+func (l look) Color(n fyne.ThemeColorName, _ fyne.ThemeVariant) color.Color {
+	return l.paletteTheme.Color(n, theme.VariantLight)
 }
 
-func (look) Size(n fyne.ThemeSizeName) float32 {
-	switch n {
-	case theme.SizeNameScrollBar, theme.SizeNameScrollBarSmall:
-		return 9
+func (l look) Size(n fyne.ThemeSizeName) float32 {
+	if n == theme.SizeNamePadding {
+		return theme.DefaultTheme().Size(n)
 	}
-	return theme.DefaultTheme().Size(n)
+	return l.paletteTheme.Size(n)
 }

@@ -1,8 +1,12 @@
 // Handrail-ui is the part of Handrail that shows windows. Handrail itself starts it; a person never has to.
 //
-//	handrail-ui dialog     asks one question, as package app's dialog protocol says
+//	handrail-ui dialog           asks one question, as package app's dialog protocol says
+//	handrail-ui window activity  shows the activity log, as package app's window protocol says
+//	handrail-ui window settings  shows what the person can set
+//	handrail-ui window connect   connects an assistant, likewise
+//	handrail-ui display          says whether there is a display that it can draw on
 //
-// It starts from no answer and fails closed: without a display, without OpenGL, without a font for the question's words,
+// As a dialog it starts from no answer and fails closed: without a display, without OpenGL, without a font for the question's words,
 // after a panic or a signal it ends with a status other than 0, which allows nothing.
 package main
 
@@ -24,10 +28,20 @@ func main() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "dialog":
 		os.Exit(dialog(os.Stdin, os.Stdout))
+	case len(os.Args) == 2 && os.Args[1] == "display":
+		conn, err := reachDisplay()
+		if err != nil {
+			fail(statusNoShow, "no display: %v", err)
+		}
+		conn.Close()
+		os.Exit(0)
 	case len(os.Args) >= 2 && os.Args[1] == "window":
-		fail(statusUsage, "this version has no windows but the dialog")
+		if len(os.Args) == 3 && (os.Args[2] == "activity" || os.Args[2] == "settings" || os.Args[2] == "connect") {
+			os.Exit(window(os.Args[2]))
+		}
+		fail(statusUsage, "there is no such window")
 	}
-	fail(statusUsage, "usage: handrail-ui dialog")
+	fail(statusUsage, "usage: handrail-ui dialog, or handrail-ui window activity, settings or connect")
 }
 
 func fail(status int, format string, values ...any) {

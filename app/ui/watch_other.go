@@ -23,6 +23,8 @@ var errElsewhere = errors.New("this system's dialog isn't shown by handrail-ui")
 
 type server struct{}
 
+func (*server) Close() {}
+
 func reachDisplay() (*server, error) { return nil, errElsewhere }
 
 func watch(*server, fyne.Window, func(change)) (*watcher, error) { return nil, errElsewhere }

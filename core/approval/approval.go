@@ -39,12 +39,24 @@ const (
 	Clipboard  Kind = "clipboard"   // read the clipboard, this time
 	// ClipboardSession is to read the clipboard until the session ends.
 	ClipboardSession Kind = "clipboard_session"
-	Exec             Kind = "exec"         // run Command, this time
-	WidenPolicy      Kind = "widen_policy" // let the policy file allow more than before; no client asks this
+	Exec             Kind = "exec"           // run Command, this time
+	Outside          Kind = "outside"        // run Command outside the sandbox, this time
+	WidenPolicy      Kind = "widen_policy"   // let the policy file allow more than before; no client asks this
+	TurnOn           Kind = "turn_on"        // turn on Switch for a client, until it is turned off; no client asks this
+	SearchFolders    Kind = "search_folders" // put Folder and Also into the search index; no right to read comes with it
+	ChangeSetting    Kind = "change_setting" // have Setting allow more; no client asks this
+	UndoChange       Kind = "undo_change"    // put back what stood before a change; no client asks this
+	Connect          Kind = "connect"        // let a new assistant in; no client that is in asks this
+	NewToken         Kind = "new_token"      // let in whoever has a new token; no client asks this
 )
 
-// Once says that an answer allows one call; that of another kind holds for the session.
-func (k Kind) Once() bool { return k == Protected || k == GitPush || k == Clipboard || k == Exec }
+// Once says that an answer is used once; that of another kind holds for the session.
+func (k Kind) Once() bool {
+	return k == Protected || k == GitPush || k == Clipboard || k.Runs() || k == TurnOn || k == ChangeSetting || k == UndoChange || k == NewToken
+}
+
+// Runs says that a question is about a Command.
+func (k Kind) Runs() bool { return k == Exec || k == Outside }
 
 // ByPhrase says that the weakest surface, a phrase in the chat, may answer.
 func (k Kind) ByPhrase() bool { return k == EditFolder || k == EditCopies }
@@ -93,13 +105,22 @@ type Request struct {
 	Subjects  []string `json:"subjects,omitempty"`
 	// Also are more folders that are asked for together with Folder. Diff is all of what is about to be changed, in Changes files,
 	// at most MaxDiff bytes: lines that begin with a blank, -, + or @@, and before each file's one that names it.
+	// A line that begins with \ or ( is a remark of ours in English (no line end, what isn't shown): a surface says it in its language.
 	Also    []Place `json:"also,omitempty"`
 	Diff    string  `json:"diff,omitempty"`
 	Changes int     `json:"changes,omitempty"`
-	// Command is what Exec runs, in Folder.
+	// Command is what Exec and Outside run, in Folder.
 	Command *Command `json:"command,omitempty"`
 	// Policy is what WidenPolicy would have count.
 	Policy *Policy `json:"policy,omitempty"`
+	// Undo is what UndoChange would do.
+	Undo *Undo `json:"undo,omitempty"`
+	// Switch is what TurnOn would turn on.
+	Switch *Switch `json:"switch,omitempty"`
+	// Setting is what ChangeSetting would change.
+	Setting *Setting `json:"setting,omitempty"`
+	// Pairing is what Connect would let in. Of NewToken it has the Name, Level and Resource.
+	Pairing *Pairing `json:"pairing,omitempty"`
 	// Reason is what the model says it is for: untrusted, shown quoted, at most MaxReason characters.
 	Reason string `json:"reason,omitempty"`
 }

@@ -2,7 +2,7 @@ package approval
 
 import "handrail/core/grant"
 
-// Command is what an Exec question is about: everything that decides what will run. The answer is bound to all of it, and it is
+// Command is what a question of the kinds Exec and Outside is about: everything that decides what will run. The answer is bound to all of it, and it is
 // compared again when the command starts.
 type Command struct {
 	// Text is the command as it was given, Runs what will run: the same with programs by their paths, where that can be told.
@@ -12,6 +12,8 @@ type Command struct {
 	Shell string `json:"shell,omitempty"`
 	// Env holds the variables that the call sets, as NAME=value.
 	Env []string `json:"env,omitempty"`
+	// Inherits names the variables of the person's own that it finds outside the sandbox.
+	Inherits []string `json:"inherits,omitempty"`
 	// Files are the programs and scripts that it is bound to.
 	Files []File `json:"files,omitempty"`
 	// Open says what else it runs or reads that can't be bound.
@@ -40,6 +42,16 @@ type Policy struct {
 	SHA256 string `json:"sha256"`
 	// Wider is what it allows more than they have agreed to, a line each: all of it, at most MaxListed.
 	Wider []string `json:"wider"`
+}
+
+// Switch is something that would be turned on for a client, by its credential.
+type Switch struct {
+	Client string `json:"client"`
+	// Name is the switch's, or with Tool the name of a tool that was turned off.
+	Name string `json:"name"`
+	Tool bool   `json:"tool,omitempty"`
+	// Opens says what it opens, as the end of "it then …".
+	Opens string `json:"opens"`
 }
 
 // File is one program or script. SHA256 is empty for a program that the user can't change.

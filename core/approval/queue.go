@@ -230,8 +230,11 @@ func (q *Queue) drop(p *pending) {
 	}
 }
 
-// remember takes up how the person answered a client.
+// remember takes up how the person answered a client. What no client asks is never held back.
 func (q *Queue) remember(client string, d Decision) {
+	if client == "" {
+		return
+	}
 	if q.tempers == nil {
 		q.tempers = make(map[string]*temper)
 	}
@@ -263,6 +266,9 @@ func (q *Queue) settle(p *pending, d Decision) {
 		})
 	}
 }
+
+// Asks reports whether there is anyone to put a question to.
+func (q *Queue) Asks() bool { return q != nil && q.asker != nil }
 
 // Waiting lists the questions that wait, the one being shown first.
 func (q *Queue) Waiting() []Request {

@@ -2,12 +2,9 @@ package approval
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +27,7 @@ import (
 // The zero Rules, and nil, cover nothing. It is safe for use by several goroutines and processes.
 type Rules struct {
 	file string
-	key  []byte
+	seal statefile.Seal
 
 	mu   sync.Mutex
 	text []byte // the file as it was last read
@@ -62,13 +59,7 @@ var (
 
 // OpenRules opens the rules of a state folder. key is from the keychain; nil is none.
 func OpenRules(state string, key []byte) *Rules {
-	s := &Rules{file: filepath.Join(state, "exec-rules.json")}
-	if key != nil {
-		mac := hmac.New(sha256.New, key) // a key of its own, so that no other MAC of the keychain's key fits
-		mac.Write([]byte("lasting rules"))
-		s.key = mac.Sum(nil)
-	}
-	return s
+	return &Rules{file: filepath.Join(state, "exec-rules.json"), seal: statefile.NewSeal(key, "lasting rules")}
 }
 
 // File is where the rules are kept.
@@ -76,7 +67,7 @@ func (s *Rules) File() string { return s.file }
 
 // Offers reports whether a rule can be kept now.
 func (s *Rules) Offers() bool {
-	if s == nil || s.key == nil {
+	if s == nil || !s.seal.Known() {
 		return false
 	}
 	s.mu.Lock()
@@ -104,7 +95,7 @@ func (r Request) lasting() (Request, string, error) {
 // Covers reports whether a rule covers r, and which.
 func (s *Rules) Covers(r Request) (id string, ok bool) {
 	about, id, err := r.lasting()
-	if s == nil || s.key == nil || err != nil {
+	if s == nil || !s.seal.Known() || err != nil {
 		return "", false
 	}
 	s.mu.Lock()
@@ -113,6 +104,12 @@ func (s *Rules) Covers(r Request) (id string, ok bool) {
 	want := about.Digest()
 	ok = slices.ContainsFunc(s.list, func(k KeptRule) bool { return k.ID == id && k.Request.Digest() == want })
 	return id, ok
+}
+
+// RuleID names the rule that r offers, made or not. An error says why it offers none.
+func (r Request) RuleID() (string, error) {
+	_, id, err := r.lasting()
+	return id, err
 }
 
 // Keep makes the rule that r offers. Only who has the person's answer to it ([Decision].Always) may call it.
@@ -132,7 +129,7 @@ func (s *Rules) Keep(r Request) (id string, err error) {
 
 // List gives the rules, the oldest first.
 func (s *Rules) List() ([]KeptRule, error) {
-	if s == nil || s.key == nil {
+	if s == nil || !s.seal.Known() {
 		return nil, ErrNoKey
 	}
 	s.mu.Lock()
@@ -178,15 +175,9 @@ type rulesFile struct {
 	MAC     string         `json:"mac"`
 }
 
-func (s *Rules) mac(rules []byte) string {
-	m := hmac.New(sha256.New, s.key)
-	m.Write(rules)
-	return hex.EncodeToString(m.Sum(nil))
-}
-
 // read reads the file anew where it has changed.
 func (s *Rules) read() {
-	text, err := readOwn(s.file)
+	text, err := statefile.Read(s.file, maxRulesFile, 0o077)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		s.text, s.list, s.err = nil, nil, nil
@@ -194,12 +185,13 @@ func (s *Rules) read() {
 	case err == nil && s.text != nil && bytes.Equal(text, s.text):
 		return
 	}
-	s.text, s.list, s.err = text, nil, err
+	s.text, s.list, s.err = text, nil, nil
 	if err != nil {
+		s.err = fmt.Errorf("reading the lasting rules: %w", err)
 		return
 	}
 	var f rulesFile
-	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil || f.Version != 1 || !hmac.Equal([]byte(s.mac(f.Rules)), []byte(f.MAC)) {
+	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil || f.Version != 1 || !s.seal.Fits(f.Rules, f.MAC) {
 		s.err = errForeign
 		return
 	}
@@ -213,7 +205,7 @@ func (s *Rules) read() {
 
 // change replaces the list, while no other process does.
 func (s *Rules) change(f func([]KeptRule) ([]KeptRule, error)) error {
-	if s == nil || s.key == nil {
+	if s == nil || !s.seal.Known() {
 		return ErrNoKey
 	}
 	s.mu.Lock()
@@ -235,7 +227,7 @@ func (s *Rules) change(f func([]KeptRule) ([]KeptRule, error)) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(rulesFile{1, rules, s.mac(rules)})
+	text, err := json.Marshal(rulesFile{1, rules, s.seal.Of(rules)})
 	if err == nil {
 		err = statefile.Replace(s.file, text)
 	}
@@ -244,25 +236,4 @@ func (s *Rules) change(f func([]KeptRule) ([]KeptRule, error)) error {
 	}
 	s.text = nil // it is read anew
 	return nil
-}
-
-// readOwn reads a file that nobody but the user can have written.
-func readOwn(path string) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return nil, errForeign
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxRulesFile+1))
-	if err == nil && len(text) > maxRulesFile {
-		err = errForeign
-	}
-	return text, err
 }

@@ -39,50 +39,12 @@ func TestRulesCover(t *testing.T) {
 		}
 	}
 	free := map[string]bool{"Session": true, "Reason": true, "Who.PID": true, "Who.Version": true, "Command.Why": true}
-	n := 0
-	var walk func(v reflect.Value, path string, r *Request)
-	walk = func(v reflect.Value, path string, r *Request) {
-		for i := range v.NumField() {
-			f, name := v.Field(i), path+v.Type().Field(i).Name
-			old := reflect.ValueOf(f.Interface())
-			switch f.Kind() {
-			case reflect.Struct:
-				walk(f, name+".", r)
-				continue
-			case reflect.Pointer:
-				if f.IsNil() {
-					f.Set(reflect.New(f.Type().Elem()))
-				} else {
-					walk(f.Elem(), name+".", r)
-					f.SetZero()
-				}
-			case reflect.String:
-				f.SetString(f.String() + "x")
-			case reflect.Bool:
-				f.SetBool(!f.Bool())
-			case reflect.Int, reflect.Int64:
-				f.SetInt(f.Int() + 1)
-			case reflect.Uint64:
-				f.SetUint(f.Uint() + 1)
-			case reflect.Slice:
-				for k := range f.Len() {
-					if f.Index(k).Kind() == reflect.Struct {
-						walk(f.Index(k), name+".", r)
-					}
-				}
-				f.Set(reflect.Append(f, reflect.Zero(f.Type().Elem())))
-			default:
-				t.Fatalf("field %s has a kind that this test can't change", name)
-			}
-			n++
-			if _, ok := s.Covers(*r); ok != free[name] {
-				t.Errorf("%s differs: covered %v", name, ok)
-			}
-			f.Set(old)
-		}
-	}
 	r := ruled()
-	walk(reflect.ValueOf(&r).Elem(), "", &r)
+	n := eachField(t, reflect.ValueOf(&r).Elem(), "", func(name string) {
+		if _, ok := s.Covers(r); ok != free[name] {
+			t.Errorf("%s differs: covered %v", name, ok)
+		}
+	})
 	if n < 40 {
 		t.Errorf("only %d fields were changed", n)
 	}

@@ -58,6 +58,10 @@ type Record struct {
 	Detail  string    `json:"detail,omitempty"`
 	// RunsLater are files that the call made or changed and that something else runs later, outside the sandbox.
 	RunsLater []string `json:"runs_later,omitempty"`
+	// Changes name what can be put back of what the call changed.
+	Changes []string `json:"changes,omitempty"`
+	// Undid is the change that was put back.
+	Undid string `json:"undid,omitempty"`
 	// Job is what a call left running (in its result), or the job of that call that has ended (in a note).
 	Job  string `json:"job,omitempty"`
 	Prev string `json:"prev"`

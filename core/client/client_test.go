@@ -51,53 +51,53 @@ func TestContext(t *testing.T) {
 }
 
 func TestUse(t *testing.T) {
-	alice, bob := Identity{ID: "http:alice"}, Identity{ID: "http:bob"}
+	one, two := Identity{ID: "http:one"}, Identity{ID: "http:two"}
 	for _, c := range []struct {
 		name string
-		then func(s *Sessions) // after a first use of "k" by alice at Ask, called and done
+		then func(s *Sessions) // after a first use of "k" by one at Ask, called and done
 		who  Identity
 		at   Level
 		key  string
 		same bool
 	}{
-		{"again", nil, alice, Ask, "k", true},
-		{"another key", nil, alice, Ask, "l", false},
-		{"another credential", nil, bob, Ask, "k", false},
-		{"a lower level", nil, alice, Look, "k", false},
-		{"a higher level", nil, alice, Trusted, "k", false},
-		{"before it is idle", func(*Sessions) { time.Sleep(MaxIdle - time.Second) }, alice, Ask, "k", true},
-		{"idle", func(*Sessions) { time.Sleep(MaxIdle + time.Second) }, alice, Ask, "k", false},
+		{"again", nil, one, Ask, "k", true},
+		{"another key", nil, one, Ask, "l", false},
+		{"another credential", nil, two, Ask, "k", false},
+		{"a lower level", nil, one, Look, "k", false},
+		{"a higher level", nil, one, Trusted, "k", false},
+		{"before it is idle", func(*Sessions) { time.Sleep(MaxIdle - time.Second) }, one, Ask, "k", true},
+		{"idle", func(*Sessions) { time.Sleep(MaxIdle + time.Second) }, one, Ask, "k", false},
 		{"kept in use, too old", func(s *Sessions) {
 			for range int(MaxAge/(20*time.Minute)) + 1 {
 				time.Sleep(20 * time.Minute)
-				_, done := s.Use("k", alice, Ask)
+				_, done := s.Use("k", one, Ask)
 				done()
 			}
-		}, alice, Ask, "k", false},
-		{"ended by key", func(s *Sessions) { s.EndKey("k") }, alice, Ask, "k", false},
-		{"another one ended by key", func(s *Sessions) { s.EndKey("l") }, alice, Ask, "k", true},
-		{"ended by client", func(s *Sessions) { s.EndClient("http:alice") }, alice, Ask, "k", false},
-		{"another client's ended", func(s *Sessions) { s.EndClient("http:bob") }, alice, Ask, "k", true},
-		{"all ended", func(s *Sessions) { s.EndAll() }, alice, Ask, "k", false},
+		}, one, Ask, "k", false},
+		{"ended by key", func(s *Sessions) { s.EndKey("k") }, one, Ask, "k", false},
+		{"another one ended by key", func(s *Sessions) { s.EndKey("l") }, one, Ask, "k", true},
+		{"ended by client", func(s *Sessions) { s.EndClient("http:one") }, one, Ask, "k", false},
+		{"another client's ended", func(s *Sessions) { s.EndClient("http:two") }, one, Ask, "k", true},
+		{"all ended", func(s *Sessions) { s.EndAll() }, one, Ask, "k", false},
 		{"too many others", func(s *Sessions) {
 			for i := range MaxSessions {
 				time.Sleep(time.Millisecond)
-				_, done := s.Use(fmt.Sprint(i), alice, Ask)
+				_, done := s.Use(fmt.Sprint(i), one, Ask)
 				done()
 			}
-		}, alice, Ask, "k", false},
+		}, one, Ask, "k", false},
 		{"too many of another client", func(s *Sessions) {
 			for i := range MaxSessions {
-				_, done := s.Use(fmt.Sprint(i), bob, Ask)
+				_, done := s.Use(fmt.Sprint(i), two, Ask)
 				done()
 			}
-		}, alice, Ask, "k", true},
+		}, one, Ask, "k", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sessions := NewSessions(nil)
 				defer sessions.EndAll()
-				first, done := sessions.Use("k", alice, Ask)
+				first, done := sessions.Use("k", one, Ask)
 				done()
 				if c.then != nil {
 					c.then(sessions)

@@ -28,6 +28,9 @@ import (
 // Tokens are the bearer tokens of HTTP clients, one a client, kept in a file as SHA-256 hashes (a token has 260 random
 // bits, so a plain hash can't be searched). The zero value lets nobody in; use OpenTokens.
 //
+// A client's token is either one that the person carried to it ([Tokens.New]), which is valid until it is revoked, or one that
+// it got by pairing ([Tokens.Pair]), which lasts an hour and is renewed. Neither is let in where the other belongs.
+//
 // Several processes may use the file: it is read again when it has changed, and changed under a lock. A file that can't
 // be read, is malformed, has an unknown field, or can be written by others lets nobody in, and [Tokens.Err] says why.
 //
@@ -51,6 +54,9 @@ type Token struct {
 	Created time.Time
 	// Used is the day it was last used, zero if never.
 	Used time.Time
+	// Paired says that the client got it by pairing; Until is then when it can't be renewed any more.
+	Paired bool
+	Until  time.Time
 }
 
 // tokenFile is the file's JSON.
@@ -65,9 +71,19 @@ type tokenEntry struct {
 	SHA256  string `json:"sha256"`
 	Created string `json:"created"`
 	Used    string `json:"used,omitempty"`
+	// Paired is what a client's token that it got by pairing has besides; SHA256 is then the access token's.
+	Paired *pairedEntry `json:"paired,omitempty"`
 
 	level Level
 	hash  [sha256.Size]byte
+}
+
+// lasting is what stays of an entry while its token is renewed.
+func (e *tokenEntry) lasting() [sha256.Size]byte {
+	if e.Paired != nil {
+		return e.Paired.family
+	}
+	return e.hash
 }
 
 const (
@@ -93,28 +109,58 @@ func (t *Tokens) OnRevoke(f func(clientID string)) {
 // New makes a token for a client and returns it: the only time that it can be seen. The name is 1 to 64 letters, digits,
 // ".", "_" and "-", and not in use. The level is Look or Ask: Trusted needs a code signature, which HTTP doesn't show.
 func (t *Tokens) New(name string, level Level) (token string, err error) {
-	switch {
-	case !tokenName.MatchString(name):
-		return "", hint.New("bad_name", fmt.Sprintf("%q can't name a client", name)).
-			Then("use 1 to 64 letters, digits, dots, dashes or underscores")
-	case level != Look && level != Ask:
-		return "", hint.New("bad_level", fmt.Sprintf("a token can't have the access level %q", level)).Then("use look or ask")
+	if err := usable(name, level); err != nil {
+		return "", err
 	}
-	token = tokenPrefix + strings.ToLower(rand.Text()+rand.Text())
+	token = newToken()
 	err = t.change(func(entries []tokenEntry) ([]tokenEntry, error) {
-		if slices.ContainsFunc(entries, func(e tokenEntry) bool { return e.Name == name }) {
-			return nil, hint.New("name_taken", fmt.Sprintf("there is already a token for %q", name)).Then("revoke it first, or use another name")
+		if taken(entries, name) {
+			return nil, nameTaken(name)
 		}
-		hash := sha256.Sum256([]byte(token))
-		return append(entries, tokenEntry{
-			Name: name, Level: level.String(), SHA256: hex.EncodeToString(hash[:]),
-			Created: time.Now().UTC().Format(time.RFC3339), level: level, hash: hash,
-		}), nil
+		return append(entries, newEntry(name, level, token)), nil
 	})
 	if err != nil {
 		return "", err
 	}
 	return token, nil
+}
+
+// usable says what is wrong with a name and a level for a token.
+func usable(name string, level Level) error {
+	if err := UsableName(name); err != nil {
+		return err
+	}
+	if level != Look && level != Ask {
+		return hint.New("bad_level", fmt.Sprintf("a token can't have the access level %q", level)).Then("use look or ask")
+	}
+	return nil
+}
+
+// UsableName says why a client can't have a name: it is 1 to 64 letters, digits, ".", "_" and "-".
+func UsableName(name string) error {
+	if !tokenName.MatchString(name) {
+		return hint.New("bad_name", fmt.Sprintf("%q can't name a client", name)).
+			Then("use 1 to 64 letters, digits, dots, dashes or underscores")
+	}
+	return nil
+}
+
+func taken(entries []tokenEntry, name string) bool {
+	return slices.ContainsFunc(entries, func(e tokenEntry) bool { return e.Name == name })
+}
+
+func nameTaken(name string) error {
+	return hint.New("name_taken", fmt.Sprintf("there is already a token for %q", name)).Then("revoke it first, or use another name")
+}
+
+func newToken() string { return tokenPrefix + strings.ToLower(rand.Text()+rand.Text()) }
+
+func newEntry(name string, level Level, token string) tokenEntry {
+	hash := sha256.Sum256([]byte(token))
+	return tokenEntry{
+		Name: name, Level: level.String(), SHA256: hex.EncodeToString(hash[:]),
+		Created: time.Now().UTC().Format(time.RFC3339), level: level, hash: hash,
+	}
 }
 
 // Revoke removes a client's token. Its sessions end (see [Tokens.OnRevoke]). A name without a token is an error.
@@ -128,19 +174,22 @@ func (t *Tokens) Revoke(name string) error {
 	})
 }
 
-// Verify says whose token it is. Anything but a token in the file is refused, in the same time for each.
+// Verify says whose token it is. Anything but a token of [Tokens.New] in the file is refused, in the same time for each.
 func (t *Tokens) Verify(token string) (Identity, Level, bool) {
+	return t.verify(token, func(e *tokenEntry) bool { return e.Paired == nil })
+}
+
+// verify says whose token it is, if its entry is good for what it is used for.
+func (t *Tokens) verify(token string, good func(*tokenEntry) bool) (Identity, Level, bool) {
 	if t == nil || t.path == "" {
 		return Identity{}, None, false
 	}
 	hash := sha256.Sum256([]byte(token))
 	t.mu.Lock()
 	gone, revoked := t.reload()
-	found := -1
-	for i := range t.entries {
-		if subtle.ConstantTimeCompare(hash[:], t.entries[i].hash[:]) == 1 {
-			found = i
-		}
+	found := find(t.entries, func(e *tokenEntry) []byte { return e.hash[:] }, hash[:])
+	if found >= 0 && !good(&t.entries[found]) {
+		found = -1
 	}
 	var e tokenEntry
 	today := time.Now().UTC().Format(dayFormat)
@@ -156,7 +205,18 @@ func (t *Tokens) Verify(token string) (Identity, Level, bool) {
 	if e.Used != today {
 		t.touch(e.hash, today)
 	}
-	return Identity{ID: e.clientID()}, e.level, true
+	return Identity{ID: TokenID(e.Name)}, e.level, true
+}
+
+// find gives the entry whose hash is the wanted one, or -1, in the same time for each.
+func find(entries []tokenEntry, of func(*tokenEntry) []byte, want []byte) int {
+	found := -1
+	for i := range entries {
+		if subtle.ConstantTimeCompare(want, of(&entries[i])) == 1 {
+			found = i
+		}
+	}
+	return found
 }
 
 // touch notes the day of use. That it can't be noted refuses nobody.
@@ -181,6 +241,9 @@ func (t *Tokens) List() ([]Token, error) {
 		created, _ := time.Parse(time.RFC3339, e.Created) // checked when it was read
 		used, _ := time.Parse(dayFormat, cmp.Or(e.Used, "0001-01-01"))
 		list[i] = Token{Name: e.Name, Level: e.level, Created: created, Used: used}
+		if e.Paired != nil {
+			list[i].Paired, list[i].Until = true, e.Paired.refreshUntil
+		}
 	}
 	err := t.err
 	t.mu.Unlock()
@@ -195,7 +258,8 @@ func (t *Tokens) Err() error {
 	return t.err
 }
 
-func (e tokenEntry) clientID() string { return "http:" + e.Name }
+// TokenID is the [Identity.ID] of the client that has the token of that name.
+func TokenID(name string) string { return "http:" + name }
 
 func tell(f func(string), clients []string) {
 	if f == nil {
@@ -223,8 +287,8 @@ func (t *Tokens) reload() (gone []string, revoked func(string)) {
 		return nil, nil
 	}
 	for _, old := range before {
-		if !slices.ContainsFunc(t.entries, func(e tokenEntry) bool { return e.hash == old.hash && e.level == old.level }) {
-			gone = append(gone, old.clientID())
+		if !slices.ContainsFunc(t.entries, func(e tokenEntry) bool { return e.lasting() == old.lasting() && e.level == old.level }) {
+			gone = append(gone, TokenID(old.Name))
 		}
 	}
 	return gone, t.revoked
@@ -300,6 +364,11 @@ func parseTokens(text []byte) ([]tokenEntry, error) {
 			return nil, fmt.Errorf("the token for %s has no SHA-256 hash", e.Name)
 		}
 		copy(e.hash[:], hash)
+		if e.Paired != nil {
+			if err := e.Paired.parse(); err != nil {
+				return nil, fmt.Errorf("the token for %s: %w", e.Name, err)
+			}
+		}
 		if _, err := time.Parse(time.RFC3339, e.Created); err != nil {
 			return nil, fmt.Errorf("the token for %s: when was it made: %w", e.Name, err)
 		}
@@ -307,7 +376,7 @@ func parseTokens(text []byte) ([]tokenEntry, error) {
 			return nil, fmt.Errorf("the token for %s: when was it used: %w", e.Name, err)
 		}
 		for _, other := range file.Tokens[:i] {
-			if other.Name == e.Name || other.hash == e.hash {
+			if other.Name == e.Name || other.hash == e.hash || other.lasting() == e.lasting() {
 				return nil, fmt.Errorf("the token for %s is there twice", e.Name)
 			}
 		}

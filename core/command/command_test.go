@@ -37,7 +37,7 @@ func FuzzNarration(f *testing.F) {
 		if !Narration(script) {
 			return
 		}
-		file, err := parse(script)
+		file, err := parse(newParser(), script)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // plainDelete reports whether a script, as the parser sees it, holds the command "rm f" as plain words, and nothing that
 // could take it away again: a function of that name.
 func plainDelete(script string) bool {
-	file, err := parse(script)
+	file, err := parse(newParser(), script)
 	if err != nil {
 		return false
 	}
@@ -129,7 +129,8 @@ func FuzzLinear(f *testing.F) {
 func TestTooMuch(t *testing.T) {
 	for name, script := range map[string]string{
 		"too long": "ls #" + strings.Repeat("x", MaxScript), "too many commands": strings.Repeat("ls;", 20_000), "too deep": strings.Repeat("(", 5_000) + "ls" + strings.Repeat(")", 5_000),
-		"substitutions": strings.Repeat("$(", 5_000) + "ls" + strings.Repeat(")", 5_000), "shells": nested(12), "another shell": "ls",
+		"substitutions": strings.Repeat("$(", 5_000) + "ls" + strings.Repeat(")", 5_000), "shells": nested(12),
+		"scripts inside": strings.Repeat("eval ls\n", maxInner+1), "another shell": "ls",
 	} {
 		c := here(workTree())
 		if name == "another shell" {
@@ -141,6 +142,23 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
+// Less is told.
+func TestNotTooMuch(t *testing.T) {
+	script := strings.Repeat("eval ls\n", maxInner) + strings.Repeat("ls\n", maxMarks-maxInner)
+	if got, _ := Deletes(Analyse(script, here(workTree()))); got != Doesnt {
+		t.Errorf("%v", got)
+	}
+	if p := Analyse(longScript(MaxScript), here(workTree())); p.Doubts.Has(TooLong) || len(p.Segments) < MaxScript/100 {
+		t.Errorf("a script as people write it: %v, %d segments", p.Doubts, len(p.Segments))
+	}
+}
+
+// longScript is a script as people write it, of that many bytes at most.
+func longScript(size int) string {
+	const line = "for f in a b; do grep -n 'x y' \"$f\" | sort -u > out.txt && git add out.txt; done # comment\n"
+	return strings.Repeat(line, size/len(line))
+}
+
 // nested is a script in n shells.
 func nested(n int) string {
 	s := "ls"
@@ -150,11 +168,24 @@ func nested(n int) string {
 	return s
 }
 
+// As many commands as are read, in as long a script, each of which carries another.
+func BenchmarkCarriers(b *testing.B) {
+	files := workTree()
+	for _, line := range []string{"eval ls", "eval $x", "sh -c ls", "trap ls 0", "xargs sh -c ls", "find -exec ls +", "env -S ls", "alias a=ls", "nice ls", "rm -rf f"} {
+		b.Run(line, func(b *testing.B) {
+			script := strings.Repeat(line+strings.Repeat(" ", max(0, MaxScript/maxMarks-len(line)-1))+"\n", min(maxMarks, MaxScript/(len(line)+1)))
+			b.SetBytes(int64(len(script)))
+			for b.Loop() {
+				Deletes(Analyse(script, here(files)))
+			}
+		})
+	}
+}
+
 func BenchmarkAnalyse(b *testing.B) {
 	files := workTree()
-	line := "for f in a b; do grep -n 'x y' \"$f\" | sort -u > out.txt && git add out.txt; done # comment\n"
 	for _, size := range []int{1 << 10, 128 << 10} {
-		script := strings.Repeat(line, size/len(line))
+		script := longScript(size)
 		b.Run(fmt.Sprintf("%dkB", size>>10), func(b *testing.B) {
 			b.SetBytes(int64(len(script)))
 			for b.Loop() {

@@ -14,9 +14,11 @@ const (
 	// maxFrames is how deep the parser may call itself: some 50 levels of nesting in a script.
 	maxFrames = 400
 	// maxMarks is how many bytes that end or begin a command a script may have.
-	maxMarks = 12 << 10
+	maxMarks = 9 << 10
 	// maxDepth is how deep scripts inside scripts are read.
 	maxDepth = 8
+	// maxInner is how many scripts inside scripts are read: each costs as much as some commands.
+	maxInner = 1 << 10
 )
 
 var (
@@ -24,8 +26,8 @@ var (
 	errTooLong = errors.New("command: too long")
 )
 
-// parse reads a script as bash does.
-func parse(script string) (*syntax.File, error) {
+// parse reads a script as bash does, with a parser that isn't reading another.
+func parse(parser *syntax.Parser, script string) (*syntax.File, error) {
 	if len(script) > MaxScript {
 		return nil, errTooLong
 	}
@@ -36,7 +38,20 @@ func parse(script string) (*syntax.File, error) {
 	if len(script) > piece { // else the parser reads but once
 		from.limit = depth() + maxFrames
 	}
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&from, "")
+	return parser.Parse(&from, "")
+}
+
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
+
+// parse reads a script or one inside it.
+func (r *reader) parse(text string) (*syntax.File, error) {
+	if r.parser == nil {
+		r.parser = newParser()
+	}
+	if r.parsed++; r.parsed > 1+maxInner {
+		return nil, errTooLong
+	}
+	return parse(r.parser, text)
 }
 
 // depth is how many calls deep the caller is.

@@ -2,12 +2,8 @@ package command
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +25,7 @@ import (
 // The zero PolicyStore gives the zero Policy, which refuses. It is safe for use by several goroutines.
 type PolicyStore struct {
 	file, kept, home string
-	key              []byte
+	seal             statefile.Seal
 
 	mu     sync.Mutex
 	agreed Policy
@@ -55,12 +51,7 @@ func PolicyFile(state string) string { return filepath.Join(state, "exec-policy.
 
 // OpenPolicy opens the policy of a state folder. key is from the keychain; nil is none. home replaces a leading "~" in patterns.
 func OpenPolicy(state, home string, key []byte) *PolicyStore {
-	s := &PolicyStore{file: PolicyFile(state), kept: filepath.Join(state, "exec-policy.agreed"), home: home}
-	if key != nil {
-		mac := hmac.New(sha256.New, key) // a key of its own, so that no other MAC of the keychain's key fits
-		mac.Write([]byte("exec policy"))
-		s.key = mac.Sum(nil)
-	}
+	s := &PolicyStore{file: PolicyFile(state), kept: filepath.Join(state, "exec-policy.agreed"), home: home, seal: statefile.NewSeal(key, "exec policy")}
 	s.agreed = s.load()
 	return s
 }
@@ -71,32 +62,19 @@ type keptPolicy struct {
 	MAC    string `json:"mac"`
 }
 
-func (s *PolicyStore) mac(p Policy) (string, error) {
-	text, err := json.Marshal(p, json.Deterministic(true))
-	if err != nil {
-		return "", err
-	}
-	m := hmac.New(sha256.New, s.key)
-	m.Write(text)
-	return hex.EncodeToString(m.Sum(nil)), nil
-}
-
 // load gives what was agreed to. A record that isn't ours counts for nothing.
 func (s *PolicyStore) load() Policy {
 	otherwise := DefaultPolicy()
 	if err := otherwise.compile(s.home); err != nil { // it has no entries
 		return Policy{}
 	}
-	if s.key == nil {
-		return otherwise
-	}
-	text, err := readBounded(s.kept)
+	text, err := statefile.Read(s.kept, 2*MaxPolicy, 0)
 	var k keptPolicy
 	if err != nil || json.Unmarshal(text, &k, json.RejectUnknownMembers(true)) != nil {
 		return otherwise
 	}
-	want, err := s.mac(k.Policy)
-	if err != nil || !hmac.Equal([]byte(want), []byte(k.MAC)) || k.Policy.compile(s.home) != nil {
+	agreed, err := json.Marshal(k.Policy, json.Deterministic(true))
+	if err != nil || !s.seal.Fits(agreed, k.MAC) || k.Policy.compile(s.home) != nil {
 		return otherwise
 	}
 	return k.Policy
@@ -104,14 +82,14 @@ func (s *PolicyStore) load() Policy {
 
 // keep writes down what was agreed to.
 func (s *PolicyStore) keep(p Policy) error {
-	if s.key == nil {
+	if !s.seal.Known() {
 		return nil
 	}
-	mac, err := s.mac(p)
+	agreed, err := json.Marshal(p, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(keptPolicy{p, mac}, json.Deterministic(true))
+	text, err := json.Marshal(keptPolicy{p, s.seal.Of(agreed)}, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
@@ -137,7 +115,7 @@ func (s *PolicyStore) Now() (Policy, PolicyStatus) {
 	case err == nil:
 		wanted, err = ReadPolicy(text, s.home)
 	}
-	s.status = PolicyStatus{File: s.file, NoKey: s.key == nil}
+	s.status = PolicyStatus{File: s.file, NoKey: !s.seal.Known()}
 	if err != nil {
 		s.status.Problem = err.Error()
 		ask := s.agreed
@@ -168,13 +146,34 @@ var ErrNoKey = errors.New("there is no keychain, so the policy can't be widened"
 // ErrOther is given when the file has changed since the person was shown what it allows more.
 var ErrOther = errors.New("the policy file has changed meanwhile")
 
+// CanAgree says why [PolicyStore.Agree] would refuse now; nil if it wouldn't. What it is to do is recorded in between.
+func (s *PolicyStore) CanAgree(waiting []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.agreeable(waiting)
+	return err
+}
+
 // Agree makes the policy file count as it is, if what it allows more is what the person was shown and clicked on: waiting is the
 // Waiting of that status. Only a surface that had their click may call it.
 func (s *PolicyStore) Agree(waiting []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.key == nil {
-		return ErrNoKey
+	p, err := s.agreeable(waiting)
+	if err != nil {
+		return err
+	}
+	if err := s.keep(p); err != nil {
+		return err
+	}
+	s.agreed, s.read = p, false
+	return nil
+}
+
+// agreeable reads the file, if what it allows more is waiting.
+func (s *PolicyStore) agreeable(waiting []string) (Policy, error) {
+	if !s.seal.Known() {
+		return Policy{}, ErrNoKey
 	}
 	text, err := readPolicyFile(s.file)
 	p := DefaultPolicy()
@@ -185,42 +184,13 @@ func (s *PolicyStore) Agree(waiting []string) error {
 		p, err = ReadPolicy(text, s.home)
 	}
 	if err != nil {
-		return err
+		return Policy{}, err
 	}
 	if !slices.Equal(p.Wider(s.agreed), waiting) {
-		return ErrOther
+		return Policy{}, ErrOther
 	}
-	if err := s.keep(p); err != nil {
-		return err
-	}
-	s.agreed, s.read = p, false
-	return nil
+	return p, nil
 }
 
 // readPolicyFile reads a file that nobody but the user can have written.
-func readPolicyFile(path string) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no plain file")
-	case info.Mode().Perm()&0o022 != 0:
-		return nil, errors.New("other users may write it: chmod 600 mends that")
-	}
-	return readBounded(path)
-}
-
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 2*MaxPolicy))
-	if err == nil && len(text) == 2*MaxPolicy {
-		err = errors.New("it is too long")
-	}
-	return text, err
-}
+func readPolicyFile(path string) ([]byte, error) { return statefile.Read(path, 2*MaxPolicy, 0o022) }

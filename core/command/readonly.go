@@ -509,7 +509,11 @@ func (c *readOnlyCheck) glob(pattern string) ([]string, bool) {
 		if rest != "" {
 			kept := next[:0]
 			for _, n := range next {
-				if f, err := files.Stat(absolute(c.plan.Context.Dir, n)); err == nil && f.Folder {
+				at := absolute(c.plan.Context.Dir, n)
+				if remote(at) { // as above; asking is what would reach out
+					return nil, false
+				}
+				if f, err := files.Stat(at); err == nil && f.Folder {
 					kept = append(kept, n+"/")
 				}
 			}
@@ -517,7 +521,11 @@ func (c *readOnlyCheck) glob(pattern string) ([]string, bool) {
 		} else if !magic {
 			kept := next[:0]
 			for _, n := range next {
-				if _, err := files.Stat(absolute(c.plan.Context.Dir, n)); err == nil {
+				at := absolute(c.plan.Context.Dir, n)
+				if remote(at) {
+					return nil, false
+				}
+				if _, err := files.Stat(at); err == nil {
 					kept = append(kept, n)
 				}
 			}

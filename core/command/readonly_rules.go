@@ -134,7 +134,7 @@ var readOnlyRules = map[string]readOnlyRule{
 	"mdfind": {
 		parse:  (*readOnlyCheck).mdfind,
 		can:    []string{`mdfind -name invoice`, `mdfind -onlyin ~/Documents 'kMDItemKind == PDF'`, `mdfind -count x`, `mdfind invoice 2026`},
-		cannot: []string{`mdfind -live x`, `mdfind -s saved`, `mdfind -reprint x`, `mdfind -onlyin`},
+		cannot: []string{`mdfind -live x`, `mdfind -s saved`, `mdfind -reprint x`, `mdfind -onlyin`, `mdfind -count -name -onlyin x`},
 	},
 	"pwd": {
 		allow:    `-L --logical -P --physical --help --version`,
@@ -194,8 +194,25 @@ var readOnlyRules = map[string]readOnlyRule{
 		refuse: `-f -F --follow[=HOW] --retry: goes on for ever
 			--pid=PID -s=N --sleep-interval=N --max-unchanged-stats=N: only for following a file`,
 		operands: paths,
-		can:      []string{`tail -5 f`, `tail -n +5 f`, `tail -n 20 f`},
-		cannot:   []string{`tail -f f`, `tail -F f`, `tail --fol f`, `tail -5f f`, `tail -fn 1 f`, `tail -qf f`},
+		check: func(c *readOnlyCheck, a *arguments) {
+			// The old way to write it, a number with letters: -10cf and +5f follow the file.
+			for _, o := range a.options {
+				if o.name == "-c" || o.name == "-b" {
+					if v := strings.TrimLeft(o.value.Text, "+-"); v != "" && (v[0] < '0' || v[0] > '9') {
+						c.refuse("tail "+o.name+o.value.Text+" may go on for ever", "write tail -n 10, or tail -c 10")
+						return
+					}
+				}
+			}
+			for _, w := range a.operands {
+				if strings.HasPrefix(w.Text, "+") {
+					c.refuse("tail "+w.Text+" may go on for ever", "write tail -n "+w.Text+", or ./"+w.Text+" for a file of that name")
+					return
+				}
+			}
+		},
+		can:    []string{`tail -5 f`, `tail -n +5 f`, `tail -n 20 f`, `tail -c +100 f`, `tail -c10 f`, `tail ./+x`},
+		cannot: []string{`tail -10cf f`, `tail -10bf f`, `tail -2lf f`, `tail +5f f`, `tail +f f`, `tail -f f`, `tail -F f`, `tail --fol f`, `tail -5f f`, `tail -fn 1 f`, `tail -qf f`},
 	},
 	"uname": {
 		allow:    `-a --all -i --hardware-platform -m --machine -n --nodename -o --operating-system -p --processor -r --kernel-release -s --kernel-name -v --kernel-version --help --version`,
@@ -311,6 +328,10 @@ func (c *readOnlyCheck) mdfind(args []Word) {
 		case t == "-onlyin" || t == "-name" || t == "-attr":
 			if i++; i == len(args) {
 				c.refuse("mdfind "+t+" needs a value", "")
+				return
+			}
+			if strings.HasPrefix(args[i].Text, "-") { // who binds the search to folders looks for -onlyin among the words
+				c.refuse("mdfind "+t+" needs a value that doesn't begin with -", "")
 				return
 			}
 			if t == "-onlyin" {

@@ -101,6 +101,39 @@ func TestReadOnlyCases(t *testing.T) {
 	fmt.Printf("read-only cases: %d rows (%d read, %d are refused)\n", count[true]+count[false], count[true], count[false])
 }
 
+// noting notes what is asked about.
+type noting struct {
+	Files
+	asked *[]string
+}
+
+func (n noting) Stat(path string) (File, error) {
+	*n.asked = append(*n.asked, path)
+	return n.Files.Stat(path)
+}
+
+func (n noting) Names(folder string) ([]string, error) {
+	*n.asked = append(*n.asked, folder)
+	return n.Files.Names(folder)
+}
+
+// No pattern has a name looked up on another computer, not even by us.
+func TestReadOnlyAsksNoOtherComputer(t *testing.T) {
+	for _, script := range []string{"ls /n?t/host/x", "ls /[n]et/host", "ls /n*/host/*", "cat /NE?/host/*/x", "ls /tmp/../n?t/host/x", "ls ../../../n?t/host", "ls /net/h*", "ls /[a-n]*/host/x"} {
+		var asked []string
+		c := desk()
+		c.Files = noting{computer("/home/me/proj/ /net/ /net/host/ /net/host/x=x /NET/ /NET/host/"), &asked}
+		if v := ReadOnly(Analyse(script, c), LookRules()); v.Allowed {
+			t.Errorf("%s: allowed as %q", script, v.Stages)
+		}
+		for _, path := range asked {
+			if remote(path) {
+				t.Errorf("%s: asked about %s", script, path)
+			}
+		}
+	}
+}
+
 // The words that run are those that bash itself would pass.
 func TestReadOnlyWordsAsBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")

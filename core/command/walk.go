@@ -11,6 +11,8 @@ type reader struct {
 	context *Context
 	// budget is how many more bytes of scripts inside scripts are read.
 	budget int
+	parser *syntax.Parser
+	parsed int // how many scripts were
 	seen   map[string]Program
 	funcs  map[string]bool
 	// argvs and stacks hold the words and layers of segments.
@@ -66,7 +68,7 @@ func (r *reader) script(doubts *Doubt, text, dir string, depth int) []Segment {
 	if controlBytes(text) {
 		*doubts |= ControlByte
 	}
-	file, err := parse(text)
+	file, err := r.parse(text)
 	if err != nil {
 		*doubts |= unreadable(err)
 		return nil

@@ -395,7 +395,7 @@ func (s *scriptReader) split(w Word) []Word {
 	if !ok || strings.ContainsAny(text, "\\$#\n;|&<>()`") {
 		return nil
 	}
-	file, err := parse(text)
+	file, err := s.parse(text)
 	if err != nil || len(file.Stmts) != 1 {
 		return nil
 	}

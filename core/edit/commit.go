@@ -219,9 +219,16 @@ func (p *pending) commit() error {
 	if err != nil {
 		return problem("writing", t.name, err)
 	}
-	p.exchanged = true
-	if err = p.unchanged(p.tempName); err == nil {
-		err = t.sameContent()
+	return p.settle(p.tempName)
+}
+
+// settle looks at the file that has just been moved to the name aside: another one than was read, or one with another text, is
+// given its name back.
+func (p *pending) settle(aside string) error {
+	p.tempName, p.exchanged = aside, true
+	err := p.unchanged(aside)
+	if err == nil {
+		err = p.t.sameContent()
 	}
 	if err != nil {
 		if back := p.takeBack(); back != nil {
@@ -278,18 +285,7 @@ func (p *pending) commitRemoval() error {
 	if err != nil {
 		return problem("removing", t.name, err)
 	}
-	p.tempName, p.exchanged = aside, true
-	if err = p.unchanged(aside); err == nil {
-		err = t.sameContent()
-	}
-	if err != nil {
-		if back := p.takeBack(); back != nil {
-			return back
-		}
-		return err
-	}
-	p.done = true
-	return nil
+	return p.settle(aside)
 }
 
 // putBack gives a file that was moved aside its name again, if nothing has it.

@@ -77,28 +77,34 @@ func childLoop(dir string) {
 	}
 }
 
+// killAfter starts a child and kills it once it has said that many lines.
+func killAfter(t *testing.T, lines int, what, dir string) {
+	t.Helper()
+	cmd := child(t, what, dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewScanner(out)
+	for n := 0; n < lines && in.Scan(); n++ {
+	}
+	cmd.Process.Signal(syscall.SIGKILL)
+	cmd.Wait()
+	if !cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+		t.Fatalf("the child ended by itself: %v", cmd.ProcessState)
+	}
+}
+
 // A process that is killed while it edits, at any point, leaves the old or the new text, whole. What it left behind can
 // be told, and goes at a later write.
 func TestKilled(t *testing.T) {
 	root, dir := scratch(t, map[string]string{"f": strings.Repeat("a", block)})
 	left := 0
 	for i := range 20 {
-		cmd := child(t, "loop", dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		in := bufio.NewScanner(out)
-		for n := 0; n <= i && in.Scan(); n++ { // each time one step further
-		}
-		cmd.Process.Signal(syscall.SIGKILL)
-		cmd.Wait()
-		if !cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
-			t.Fatalf("the child ended by itself: %v", cmd.ProcessState)
-		}
+		killAfter(t, i+1, "loop", dir) // each time one step further
 		b, err := os.ReadFile(filepath.Join(dir, "f"))
 		if err != nil || len(b) != block || bytes.Count(b, b[:1]) != block {
 			t.Fatalf("after kill %d: %d bytes, %v", i, len(b), err)

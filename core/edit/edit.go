@@ -222,18 +222,26 @@ func (t *target) put(r Result, like model) (Result, error) {
 		return t.complete(r), nil
 	}
 	defer p.abandon()
-	forget, err := t.keep(&r, p.dir, member{})
-	if err != nil {
+	if err := t.change(p, &r); err != nil {
 		return Result{}, err
+	}
+	return t.complete(r), nil
+}
+
+// change makes the change that p has prepared, keeping for undo what it replaces.
+func (t *target) change(p *pending, r *Result) error {
+	forget, err := t.keep(r, p.dir, member{})
+	if err != nil {
+		return err
 	}
 	if err := p.commit(); err != nil {
 		forget()
-		return Result{}, err
+		return err
 	}
 	if note := p.finish(); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
-	return t.complete(r), nil
+	return nil
 }
 
 func (t *target) complete(r Result) Result {

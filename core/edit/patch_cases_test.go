@@ -75,7 +75,7 @@ func TestPatchCases(t *testing.T) {
 				}
 				return
 			}
-			if _, err := undo.restoreGroup(r.UndoID, undo.group(r.UndoID), false); err != nil {
+			if _, err := undo.restoreGroup(r.UndoID, undo.group(r.UndoID), false, nil); err != nil {
 				t.Fatal(err)
 			}
 			wantTree(t, dir, c.Files)

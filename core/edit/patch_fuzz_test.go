@@ -47,7 +47,7 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		if r.UndoID != "" {
-			if _, err := undo.restoreGroup(r.UndoID, undo.group(r.UndoID), false); err != nil {
+			if _, err := undo.restoreGroup(r.UndoID, undo.group(r.UndoID), false, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

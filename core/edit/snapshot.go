@@ -95,6 +95,7 @@ type Place struct {
 // By says who made a change.
 type By struct {
 	Session string `json:"session,omitempty"`
+	Client  string `json:"client,omitempty"` // as it calls itself
 	Tool    string `json:"tool,omitempty"`
 	Text    string `json:"text,omitempty"` // short, without secrets
 }
@@ -363,20 +364,7 @@ func (r Report) Texts(i int) (before, after []byte, ok bool) {
 	if f.before == nil || t == nil {
 		return nil, nil, false
 	}
-	read := func(d folder, name string) ([]byte, bool) {
-		in, err := d.openRead(name)
-		if err != nil {
-			return nil, false
-		}
-		defer in.Close()
-		st, err := statFile(in)
-		if err != nil || st.kind != regular || st.size > mostTold {
-			return nil, false
-		}
-		b, err := io.ReadAll(io.LimitReader(in, mostTold))
-		return b, err == nil
-	}
-	if before, ok = read(t.store.dir, f.before.Kept); !ok {
+	if before, ok = t.store.dir.told(f.before.Kept); !ok {
 		return nil, nil, false
 	}
 	root, _, err := t.place.open()
@@ -394,8 +382,23 @@ func (r Report) Texts(i int) (before, after []byte, ok bool) {
 	if err != nil {
 		return nil, nil, false
 	}
-	after, ok = read(d, filepath.Base(name))
+	after, ok = d.told(filepath.Base(name))
 	return before, after, ok
+}
+
+// told reads a file of at most mostTold bytes; ok is false for anything else.
+func (d folder) told(name string) (text []byte, ok bool) {
+	in, err := d.openRead(name)
+	if err != nil {
+		return nil, false
+	}
+	defer in.Close()
+	st, err := statFile(in)
+	if err != nil || st.kind != regular || st.size > mostTold {
+		return nil, false
+	}
+	text, err = io.ReadAll(io.LimitReader(in, mostTold))
+	return text, err == nil
 }
 
 // compact takes out what came and went again.

@@ -3,14 +3,12 @@
 package edit
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -65,22 +63,7 @@ func TestSnapshotKilled(t *testing.T) {
 	}
 	first := withoutFolderTimes(picture(t, work))
 	for i := range 20 {
-		cmd := child(t, "commands", dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		in := bufio.NewScanner(out)
-		for n := 0; n <= i && in.Scan(); n++ { // each time one step further
-		}
-		cmd.Process.Signal(syscall.SIGKILL)
-		cmd.Wait()
-		if !cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
-			t.Fatalf("the child ended by itself: %v", cmd.ProcessState)
-		}
+		killAfter(t, i+1, "commands", dir) // each time one step further
 	}
 	s, err := OpenSnapshots(SnapshotOptions{Dir: filepath.Join(dir, "state")})
 	if err != nil {

@@ -43,7 +43,10 @@ type Refusal struct {
 //
 // Other errors are hints too: not_found where nothing of that name is kept, nothing_to_undo where all is as it was,
 // changed where another folder stands in the place of the one that was changed.
-func (s *Snapshots) Undo(id string, rest bool) (Undone, error) {
+func (s *Snapshots) Undo(id string, rest bool) (Undone, error) { return s.undoOrLook(id, rest, nil) }
+
+// undoOrLook is Undo, or Preview if look is not nil: then nothing is changed.
+func (s *Snapshots) undoOrLook(id string, rest bool, look *Preview) (Undone, error) {
 	if s == nil {
 		return Undone{}, errNoChange
 	}
@@ -52,7 +55,7 @@ func (s *Snapshots) Undo(id string, rest bool) (Undone, error) {
 	i := slices.IndexFunc(s.changes, func(h *held) bool { return h.ID == id })
 	if i < 0 {
 		s.mu.Unlock()
-		return s.undoEdit(id, rest)
+		return s.undoEdit(id, rest, look)
 	}
 	h := s.changes[i]
 	if h.busy {
@@ -84,22 +87,25 @@ func (s *Snapshots) Undo(id string, rest bool) (Undone, error) {
 	if t.store == nil {
 		t.store = st
 	}
-	return t.undo(c, st, rest)
+	return t.undo(c, st, rest, look)
 }
 
 // undoEdit undoes an edit or a patch.
-func (s *Snapshots) undoEdit(id string, rest bool) (Undone, error) {
+func (s *Snapshots) undoEdit(id string, rest bool, look *Preview) (Undone, error) {
 	if s.undo == nil {
 		return Undone{}, errNoChange
 	}
 	if entries := s.undo.group(id); len(entries) > 0 {
-		return s.undo.restoreGroup(id, entries, rest)
+		return s.undo.restoreGroup(id, entries, rest, look)
 	}
 	e, f, err := s.undo.open(id)
 	if err != nil {
 		return Undone{}, err
 	}
 	f.Close()
+	if look != nil {
+		return s.undo.restoreGroup(id, []Entry{e}, true, look)
+	}
 	root, err := os.OpenRoot(e.Folder)
 	if err != nil {
 		return Undone{}, problem("opening", e.Folder, err)
@@ -109,9 +115,7 @@ func (s *Snapshots) undoEdit(id string, rest bool) (Undone, error) {
 	if err != nil {
 		return Undone{Left: []Refusal{{path.Join(e.Folder, e.Name), hint.Of(err).What}}}, err
 	}
-	back := e.change()
-	back.Files[0].How = undoneHow[back.Files[0].How]
-	return Undone{ID: r.UndoID, Files: back.Files, Notes: r.Notes}, nil
+	return Undone{ID: r.UndoID, Files: []ChangedFile{e.undone()}, Notes: r.Notes}, nil
 }
 
 // undoing is an undo that goes on.
@@ -151,7 +155,7 @@ func (st *step) comes() bool {
 	return st.act() && st.Before != nil && (st.After == nil || st.Before.Kind != st.After.Kind)
 }
 
-func (t *tracker) undo(c *entry, st *store, rest bool) (Undone, error) {
+func (t *tracker) undo(c *entry, st *store, rest bool, look *Preview) (Undone, error) {
 	root, device, err := c.open(st)
 	if err != nil {
 		return Undone{}, hint.New("changed", "the folder "+shown(c.Place.Path)+" is not the one that was changed").
@@ -159,8 +163,10 @@ func (t *tracker) undo(c *entry, st *store, rest bool) (Undone, error) {
 	}
 	defer root.Close()
 	p := &visit{t: t, root: root, device: device}
-	t.account(p, true)
-	defer t.account(p, false)
+	if look == nil {
+		t.account(p, true)
+		defer t.account(p, false)
+	}
 	u := &undoing{t: t, s: t.s, st: st, c: c, visit: p, at: cursor{top: root}, byName: make(map[string]*step)}
 	defer u.at.back(0)
 	if c.Whole {
@@ -179,6 +185,9 @@ func (t *tracker) undo(c *entry, st *store, rest bool) (Undone, error) {
 	switch {
 	case len(r.Left) == 0 && !some:
 		return r, hint.New("nothing_to_undo", "everything is as it was before already")
+	case look != nil:
+		u.preview(look)
+		return r, nil
 	case len(r.Left) > 0 && (!rest || !some):
 		return r, refusal(r.Left, some)
 	}

@@ -368,16 +368,8 @@ func (t *target) delete() (Result, error) {
 	r := Result{OldHash: t.oldHash(), Name: t.name, Notes: t.notes}
 	p := t.removal()
 	defer p.abandon()
-	forget, err := t.keep(&r, p.dir, member{})
-	if err != nil {
+	if err := t.change(p, &r); err != nil {
 		return Result{}, err
-	}
-	if err := p.commit(); err != nil {
-		forget()
-		return Result{}, err
-	}
-	if note := p.finish(); note != "" {
-		r.Notes = append(r.Notes, note)
 	}
 	return r, nil
 }

@@ -104,8 +104,8 @@ type restoring struct {
 // restoreGroup puts back what stood in all files of a patch before it, in one change: all of them or none. Where a patch was
 // cut off in the middle, files that it hadn't changed yet are as they were. A file that was changed since is left as it
 // is, and nothing is done unless rest asks for the others.
-func (u *Undo) restoreGroup(id string, entries []Entry, rest bool) (Undone, error) {
-	if len(entries) != entries[0].Of {
+func (u *Undo) restoreGroup(id string, entries []Entry, rest bool, look *Preview) (Undone, error) {
+	if len(entries) != max(1, entries[0].Of) {
 		return Undone{}, hint.New("no_undo", "a part of what was kept is gone").Then("it can't be put back")
 	}
 	g := group{options: Options{NoLinks: true, Undo: u, By: By{Tool: "undo", Text: entries[0].By.Text}, undoOf: id}}
@@ -144,6 +144,13 @@ func (u *Undo) restoreGroup(id string, entries []Entry, rest bool) (Undone, erro
 	switch {
 	case len(done.Left) == 0 && !some:
 		return done, hint.New("nothing_to_undo", "everything is as it was before already")
+	case look != nil:
+		for _, r := range list {
+			if r.why == "" && !r.skip {
+				look.add(r.undone(), r.part.target.content, r.old)
+			}
+		}
+		return done, nil
 	case len(done.Left) > 0 && (!rest || !some):
 		return done, refusal(done.Left, some)
 	}
@@ -155,12 +162,17 @@ func (u *Undo) restoreGroup(id string, entries []Entry, rest bool) (Undone, erro
 		if r.why != "" || r.skip {
 			continue
 		}
-		f := r.change().Files[0]
-		f.How = undoneHow[f.How]
-		done.Files = append(done.Files, f)
+		done.Files = append(done.Files, r.undone())
 		done.Notes = append(done.Notes, r.part.r.Notes...)
 	}
 	return done, nil
+}
+
+// undone is what becomes of the file when the entry is undone.
+func (e Entry) undone() ChangedFile {
+	f := e.change().Files[0]
+	f.How = undoneHow[f.How]
+	return f
 }
 
 // undoneHow is what undoing a change does.

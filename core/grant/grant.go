@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,16 +130,26 @@ const (
 	Clipboard                  // what the person copied
 )
 
+var reaches = [...]string{"", "network", "loopback", "sign-in", "clipboard"}
+
+func (r Reach) String() string {
+	if int(r) < len(reaches) {
+		return reaches[r]
+	}
+	return ""
+}
+
 // Store holds the grants of the sessions that live. The zero value is empty and ready.
 type Store struct {
 	mu    sync.Mutex
 	held  map[string][]Grant
-	reach map[string]map[reached]bool
+	reach map[string]map[Reached]bool
 }
 
-type reached struct {
-	what Reach
-	host string
+// Reached is a reach that a session was given; Host is "" but for SignIn.
+type Reached struct {
+	What Reach
+	Host string
 }
 
 // AddReach gives a session a reach. Only SignIn is for one host; the others are given with host empty.
@@ -149,19 +160,35 @@ func (s *Store) AddReach(session string, what Reach, host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reach == nil {
-		s.reach = make(map[string]map[reached]bool)
+		s.reach = make(map[string]map[Reached]bool)
 	}
 	if s.reach[session] == nil {
-		s.reach[session] = make(map[reached]bool)
+		s.reach[session] = make(map[Reached]bool)
 	}
-	s.reach[session][reached{what, host}] = true
+	s.reach[session][Reached{what, host}] = true
 }
 
 // Reaches reports whether a session was given a reach, for that host and no other.
 func (s *Store) Reaches(session string, what Reach, host string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return what != 0 && s.reach[session][reached{what, host}]
+	return what != 0 && s.reach[session][Reached{what, host}]
+}
+
+// Reach lists what a session was given to reach.
+func (s *Store) Reach(session string) []Reached {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(s.reach[session]), func(a, b Reached) int {
+		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Host, b.Host))
+	})
+}
+
+// RevokeReach takes one reach of a session back.
+func (s *Store) RevokeReach(session string, r Reached) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.reach[session], r)
 }
 
 // Add gives a session a grant. One that the session holds already, or that allows nothing, is not added twice.

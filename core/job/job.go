@@ -27,7 +27,9 @@ type Spec struct {
 	Text    string // what a person would call it: the command as it was given
 	Argv    []string
 	Dir     string
-	Env     []string
+	// DirDevice and DirInode are those of Dir; a job outside the sandbox needs them (sandbox.Command).
+	DirDevice, DirInode uint64
+	Env                 []string
 	// Stages is a pipeline in the place of Argv and Env.
 	Stages []Stage
 	Input  []byte // the whole standard input; nil is /dev/null
@@ -198,7 +200,7 @@ func (e *Engine) changed() {
 // begin starts the process. Its output comes through two pipes of which the job holds the reading ends, or through a
 // terminal.
 func (j *Job) begin(start func(sandbox.Policy, sandbox.Command) (process, error)) (err error) {
-	c := sandbox.Command{Argv: j.Spec.Argv, Dir: j.Spec.Dir, Env: j.Spec.Env}
+	c := sandbox.Command{Argv: j.Spec.Argv, Dir: j.Spec.Dir, DirDevice: j.Spec.DirDevice, DirInode: j.Spec.DirInode, Env: j.Spec.Env}
 	if j.Spec.Terminal != nil {
 		ours, theirs, err := openTerminal(*j.Spec.Terminal)
 		if err != nil {
@@ -317,11 +319,11 @@ func (j *Job) run(e *Engine) {
 	if e.OnEnd != nil {
 		e.OnEnd(j)
 	}
-	close(j.done)
 	e.mu.Lock()
 	if !j.Spec.Background && !j.Output.handed() {
 		delete(e.jobs, j.ID)
 	}
+	close(j.done)
 	e.mu.Unlock()
 	e.changed()
 }

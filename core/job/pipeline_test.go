@@ -55,7 +55,7 @@ func TestPipeline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			<-j.Done()
+			within(t, j.Done(), "the job did not end")
 			r := j.Result()
 			if out, errs := string(j.Output.Stream(Stdout).Head), string(j.Output.Stream(Stderr).Head); out != c.out || len(errs) != len(c.errs) || r.ExitCode != 1 || r.LeftRunning != len(c.stages) {
 				t.Errorf("%q, %q, %+v", out, errs, r)
@@ -78,7 +78,7 @@ func TestPipelineNotStarted(t *testing.T) {
 	if j, err := e.Start(Spec{Stages: []Stage{{Argv: []string{"a"}}, {Argv: []string{"missing"}}}, Work: t.TempDir()}); j != nil || !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("%v, %v", j, err)
 	}
-	<-gone
+	within(t, gone, "the stage before goes on")
 }
 
 // A first stage that no one reads any more, and that doesn't notice, is killed.

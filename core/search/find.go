@@ -72,7 +72,7 @@ func (x *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 		folders[f.id] = f
 	}
 	x.mu.Unlock()
-	s := &finding{x: x, q: q, terms: terms, folders: folders, files: make(map[int64]*found)}
+	s := &finding{x: x, q: q, closed: x.opts.Closed, terms: terms, folders: folders, files: make(map[int64]*found)}
 	if err := s.search(ctx); err != nil {
 		return nil, err
 	}
@@ -221,9 +221,11 @@ func expressions(terms []term) []string {
 type finding struct {
 	x       *Index
 	q       Query
+	closed  func(path string) bool
 	terms   []term
 	folders map[int64]*folder
 	files   map[int64]*found
+	tops    map[*folder]*os.File // opened once
 }
 
 // found is a file that fits, or (fits is false) doesn't.
@@ -289,58 +291,38 @@ func (s *finding) search(ctx context.Context) error {
 }
 
 func (s *finding) ask(ctx context.Context, match string, ranked bool, limit int) (n int, err error) {
-	query := "select e.rowid, p.file, -e.rank from entry e join passage p on p.id = e.rowid where entry match ? and rank match 'bm25(1.0, 6.0, 1.0)' order by rank limit ?"
+	rank, order := "-e.rank", "and rank match 'bm25(1.0, 6.0, 1.0)' order by rank"
 	if !ranked {
-		query = "select e.rowid, p.file, 1 from entry e join passage p on p.id = e.rowid where entry match ? limit ?"
+		rank, order = "1", ""
 	}
+	query := "select e.rowid, " + rank + ", f.id, f.folder, f.path, f.size, f.mtime, f.inode, f.kind from entry e join passage p on p.id = e.rowid join file f on f.id = p.file where entry match ? " + order + " limit ?"
 	rows, err := s.x.read.QueryContext(ctx, query, match, limit)
 	if err != nil {
 		return 0, fmt.Errorf("searching: %w", err)
 	}
-	type passage struct {
-		id, file int64
-		rank     float64
-	}
-	var list []passage
-	for rows.Next() {
-		var p passage
-		if err := rows.Scan(&p.id, &p.file, &p.rank); err != nil {
-			return 0, errors.Join(err, rows.Close())
+	defer rows.Close()
+	for ; rows.Next(); n++ {
+		var passage, folder int64
+		var rank float64
+		var f found
+		if err := rows.Scan(&passage, &rank, &f.id, &folder, &f.path, &f.size, &f.mtime, &f.inode, &f.kind); err != nil {
+			return 0, fmt.Errorf("searching: %w", err)
 		}
-		list = append(list, p)
+		had := s.files[f.id]
+		if had == nil {
+			f.folder, f.passages = s.folders[folder], make(map[int64]float64)
+			f.fits = f.folder != nil && s.fits(&f)
+			had = &f
+			s.files[f.id] = had
+		}
+		if _, again := had.passages[passage]; had.fits && !again {
+			had.passages[passage] = rank
+		}
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil {
 		return 0, fmt.Errorf("searching: %w", err)
 	}
-	for _, p := range list {
-		f := s.files[p.file]
-		if f == nil {
-			if f, err = s.file(ctx, p.file); err != nil {
-				return 0, err
-			}
-			s.files[p.file] = f
-		}
-		if _, had := f.passages[p.id]; f.fits && !had {
-			f.passages[p.id] = p.rank
-		}
-	}
-	return len(list), nil
-}
-
-func (s *finding) file(ctx context.Context, id int64) (*found, error) {
-	f := &found{id: id, passages: make(map[int64]float64)}
-	var folder int64
-	err := s.x.read.QueryRowContext(ctx, "select folder, path, size, mtime, inode, kind from file where id = ?", id).
-		Scan(&folder, &f.path, &f.size, &f.mtime, &f.inode, &f.kind)
-	if errors.Is(err, sql.ErrNoRows) { // taken out meanwhile
-		return f, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("searching: %w", err)
-	}
-	f.folder = s.folders[folder]
-	f.fits = f.folder != nil && s.fits(f)
-	return f, nil
+	return n, nil
 }
 
 func (s *finding) fits(f *found) bool {
@@ -354,7 +336,7 @@ func (s *finding) fits(f *found) bool {
 	case !s.q.After.IsZero() && modified.Before(s.q.After), !s.q.Before.IsZero() && modified.After(s.q.Before):
 		return false
 	}
-	return !s.x.opts.Closed(path) && s.q.Readable(path)
+	return !s.closed(path) && s.q.Readable(path)
 }
 
 func (f *found) absolute() string { return filepath.Join(f.folder.path, f.path) }
@@ -365,6 +347,12 @@ const candidates = 6
 // hits reads the passages of the best files and orders them by what stands there. FTS5 weighs words by all files, also by those
 // that this client may not read: its rank only chooses which passages are read, and is in no score and no order that is given.
 func (s *finding) hits(ctx context.Context) ([]Hit, error) {
+	s.tops = make(map[*folder]*os.File)
+	defer func() {
+		for _, top := range s.tops {
+			top.Close()
+		}
+	}()
 	var list []*found
 	for _, f := range s.files {
 		if f.fits {
@@ -389,13 +377,18 @@ func (s *finding) hits(ctx context.Context) ([]Hit, error) {
 	if stale {
 		s.x.poke()
 	}
+	return s.order(all), nil
+}
+
+// order gives the best.
+func (s *finding) order(all []*weighed) []Hit {
 	s.weigh(all)
 	slices.SortFunc(all, func(a, b *weighed) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path)) })
 	hits := []Hit{}
 	for _, w := range all[:min(len(all), s.q.Limit)] {
 		hits = append(hits, w.Hit)
 	}
-	return hits, nil
+	return hits
 }
 
 // weighed is a hit, and what its score is made of.
@@ -403,6 +396,7 @@ type weighed struct {
 	Hit
 	passages []tally
 	named    []bool // by term: it stands in the path
+	most     int    // how many terms stand in what is shown; -1: nothing is
 }
 
 // tally is in how many lines of a passage each term stands, and how long the passage is.
@@ -470,11 +464,13 @@ const passagesRead = 3
 
 // hit reads the best passages of a file; ok is false if it isn't any more the file that was read for the index.
 func (s *finding) hit(ctx context.Context, f *found) (h *weighed, ok bool, err error) {
-	top, err := f.folder.open()
-	if err != nil {
-		return h, false, nil
+	top := s.tops[f.folder]
+	if top == nil {
+		if top, err = f.folder.open(); err != nil {
+			return h, false, nil
+		}
+		s.tops[f.folder] = top
 	}
-	defer top.Close()
 	file, err := openRegular(top, f.path)
 	if err != nil {
 		return h, false, nil
@@ -484,7 +480,7 @@ func (s *finding) hit(ctx context.Context, f *found) (h *weighed, ok bool, err e
 	if err != nil || is.size != f.size || is.mtime != f.mtime || is.inode != f.inode {
 		return h, false, nil
 	}
-	h = &weighed{Hit: Hit{Path: f.absolute(), Modified: time.Unix(0, is.mtime)}}
+	h = s.weighed(f, is.mtime)
 	var ids []int64
 	for id := range f.passages {
 		ids = append(ids, id)
@@ -494,26 +490,36 @@ func (s *finding) hit(ctx context.Context, f *found) (h *weighed, ok bool, err e
 	if err != nil {
 		return h, false, err
 	}
-	name := plainWords([]byte(f.path))
-	for _, t := range s.terms {
-		h.named = append(h.named, t.stands(name, name))
-	}
-	best := -1
 	for _, id := range ids[:min(len(ids), passagesRead)] {
 		p, err := text(id)
 		if err != nil {
 			return h, false, err
 		}
-		snippet, line, n, count := s.snippet(p)
-		h.passages = append(h.passages, count)
-		if n > best {
-			best, h.Text, h.Around = n, snippet, string(p.before)+string(p.text)
-			if h.Page = p.page; p.page == 0 && n > 0 {
-				h.Line = p.line + line
-			}
-		}
+		s.take(h, p)
 	}
 	return h, true, nil
+}
+
+// weighed begins what is known of a file with its name.
+func (s *finding) weighed(f *found, modified int64) *weighed {
+	h := &weighed{Hit: Hit{Path: f.absolute(), Modified: time.Unix(0, modified)}, most: -1}
+	name := plainWords([]byte(f.path))
+	for _, t := range s.terms {
+		h.named = append(h.named, t.stands(name, name))
+	}
+	return h
+}
+
+// take counts a passage, and shows it if more terms stand together there than in those before.
+func (s *finding) take(h *weighed, p shown) {
+	snippet, line, n, count := s.snippet(p)
+	h.passages = append(h.passages, count)
+	if n > h.most {
+		h.most, h.Text, h.Around = n, snippet, string(p.before)+string(p.text)
+		if h.Page, h.Line = p.page, 0; p.page == 0 && n > 0 {
+			h.Line = p.line + line
+		}
+	}
 }
 
 // shown is a passage as it was read.
@@ -548,7 +554,7 @@ func (s *finding) reader(ctx context.Context, f *found, file *os.File, size int6
 	}
 	return func(id int64) (shown, error) {
 		var at, line, next int
-		err := s.x.read.QueryRowContext(ctx, "select at, line, coalesce((select at from passage n where n.id = p.id + 1 and n.file = p.file), -1) from passage p where id = ?1", id).Scan(&at, &line, &next)
+		err := s.x.passage.QueryRowContext(ctx, id).Scan(&at, &line, &next)
 		if errors.Is(err, sql.ErrNoRows) {
 			return shown{}, nil
 		}

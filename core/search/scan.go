@@ -38,8 +38,15 @@ func (x *Index) Run(ctx context.Context) {
 		x.mu.Lock()
 		folders, edition := x.folders, x.edition
 		x.mu.Unlock()
-		w := newWatch()
-		x.blind.Store(!w.tells())
+		paths := make([]string, len(folders))
+		for i, f := range folders {
+			paths[i] = f.path
+		}
+		x.blind.Store(true)
+		w := x.watch(paths, filepath.Join(filepath.Dir(x.opts.File), "watch"), func() { x.blind.Store(false) })
+		if w.tells() {
+			x.blind.Store(false)
+		}
 		var err error
 		for _, f := range folders {
 			ferr := x.scan(ctx, f, ".", w)
@@ -76,11 +83,18 @@ func (x *Index) ended() {
 	x.opts.Changed()
 }
 
-// manyFiles is after how many files that were read the index is put together anew, which makes it smaller and faster.
-const manyFiles = 1000
+// The index is put together anew, which makes it smaller and faster, when so many files were read since the last time, and so
+// large a part of all: it takes as long as the whole index is large.
+const (
+	manyFiles = 1000
+	largePart = 10 // a tenth
+)
+
+// mergePages is how many pages of the database one step of a merge writes, about.
+const mergePages = 2000
 
 func (x *Index) merge(ctx context.Context) error {
-	if x.written < manyFiles {
+	if x.written < max(manyFiles, int(x.files.Load()/largePart)) {
 		return nil
 	}
 	x.written = 0
@@ -89,10 +103,20 @@ func (x *Index) merge(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	for parts := 2; err == nil && parts > 1; {
-		if _, err = c.ExecContext(ctx, "insert into entry(entry, rank) values('merge', 2000)"); err == nil {
-			err = c.QueryRowContext(ctx, "select count(distinct segid) from entry_idx").Scan(&parts)
+	changes := func() (n int64) {
+		if err == nil {
+			err = c.QueryRowContext(ctx, "select total_changes()").Scan(&n)
 		}
+		return n
+	}
+	// A number below zero begins a merge of all; a step that changes less than two rows had nothing to do (sqlite.org/fts5.html).
+	for step, before := -mergePages, changes(); err == nil; step = mergePages {
+		_, err = c.ExecContext(ctx, "insert into entry(entry, rank) values('merge', ?)", step)
+		after := changes()
+		if after-before < 2 {
+			break
+		}
+		before = after
 	}
 	if err == nil {
 		// It frees a page for each row that is read.
@@ -113,7 +137,7 @@ func (x *Index) merge(ctx context.Context) error {
 const settle = 300 * time.Millisecond
 
 // follow reads what changes until the folders have to be looked through again.
-func (x *Index) follow(ctx context.Context, w *watch, folders []*folder) {
+func (x *Index) follow(ctx context.Context, w watcher, folders []*folder) {
 	dirty := make(map[string]bool)
 	var due <-chan time.Time
 	for {
@@ -153,7 +177,7 @@ type known struct {
 }
 
 // scan brings the index up to date with what is at rel in a folder: a file, or a folder with all in it.
-func (x *Index) scan(ctx context.Context, f *folder, rel string, w *watch) error {
+func (x *Index) scan(ctx context.Context, f *folder, rel string, w watcher) error {
 	top, err := f.open()
 	if err != nil {
 		// It may be on a disk that isn't there now: what is known of it stays, and gives no hit meanwhile.
@@ -232,11 +256,11 @@ func (f *folder) open() (*os.File, error) {
 }
 
 // walk goes through rel, whose last name stands in dir. It takes what it finds out of had.
-func (x *Index) walk(ctx context.Context, dir *os.File, f *folder, rel string, w *watch, had map[string]known, rows chan<- row) error {
+func (x *Index) walk(ctx context.Context, dir *os.File, f *folder, rel string, w watcher, had map[string]known, rows chan<- row) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if rel != "." && !x.wanted(f, rel) {
+	if rel != "." && !wanted(x.opts.Closed, f, rel) {
 		return nil
 	}
 	is, err := statAt(dir, path.Base(rel))
@@ -271,13 +295,13 @@ func (x *Index) walk(ctx context.Context, dir *os.File, f *folder, rel string, w
 }
 
 // wanted reports whether a file or folder belongs into the index, by its name.
-func (x *Index) wanted(f *folder, rel string) bool {
+func wanted(closed func(path string) bool, f *folder, rel string) bool {
 	for part := range strings.SplitSeq(rel, "/") {
 		if strings.HasPrefix(part, ".") || part == "node_modules" || part == "__pycache__" {
 			return false
 		}
 	}
-	return !x.opts.Closed(filepath.Join(f.path, rel))
+	return !closed(filepath.Join(f.path, rel))
 }
 
 // file reads a file if it has changed.
@@ -397,7 +421,7 @@ type batch struct {
 
 // A batch is committed when it holds so much text or is so old.
 const (
-	batchBytes = 32 << 20
+	batchBytes = 96 << 20
 	batchAge   = 10 * time.Second
 	batchWait  = 500 * time.Millisecond // without a new one
 )

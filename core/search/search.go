@@ -17,7 +17,7 @@
 // # What it doesn't do
 //
 // It says nothing of who may see what: a caller passes a function that decides for each file, and gets no hit and no
-// count of others. It follows no symbolic link, leaves out hidden files and folders, and what Options.Closed names.
+// count of others. It follows no symbolic link, sees what another computer changes on a network volume only when it starts, leaves out hidden files and folders, and what Options.Closed names.
 package search
 
 import (
@@ -61,7 +61,10 @@ type Index struct {
 	opts  Options
 	write *sql.DB // one connection
 	read  *sql.DB
-	wake  chan struct{}
+	// passage gives where a passage begins, by its number: its byte, its line and the next one's byte.
+	passage *sql.Stmt
+	wake    chan struct{}
+	watch   watches
 
 	mu      sync.Mutex // guards folders, and roots of folders
 	folders []*folder
@@ -113,7 +116,9 @@ create table if not exists file(id integer primary key, folder integer not null,
 create table if not exists passage(id integer primary key, file integer not null, at integer not null, line integer not null);
 create table if not exists document(id integer primary key, pages blob not null);
 create virtual table if not exists entry using fts5(words, name, pairs, content='', contentless_delete=1, tokenize="porter ascii");
-insert into entry(entry, rank) values('hashsize', 16777216);
+insert into entry(entry, rank) values('hashsize', 67108864);
+insert into entry(entry, rank) values('automerge', 8);
+insert into entry(entry, rank) values('crisismerge', 32);
 insert into entry(entry, rank) values('usermerge', 2);
 pragma user_version = 1;`
 
@@ -131,7 +136,7 @@ func Open(o Options) (*Index, error) {
 	if o.Changed == nil {
 		o.Changed = func() {}
 	}
-	x := &Index{opts: o, wake: make(chan struct{}, 1)}
+	x := &Index{opts: o, wake: make(chan struct{}, 1), watch: newWatch}
 	x.scans = sync.NewCond(&x.mu)
 	if err := x.open(); err != nil {
 		for _, end := range []string{"", "-wal", "-shm"} {
@@ -180,6 +185,10 @@ func (x *Index) open() (err error) {
 	}
 	x.read.SetMaxOpenConns(4)
 	x.read.SetConnMaxIdleTime(time.Minute)
+	x.passage, err = x.read.Prepare("select at, line, coalesce((select at from passage n where n.id = p.id + 1 and n.file = p.file), -1) from passage p where id = ?")
+	if err != nil {
+		return errors.Join(fmt.Errorf("opening the search index: %w", err), x.Close())
+	}
 	return nil
 }
 
@@ -192,7 +201,12 @@ func (x *Index) count() error {
 }
 
 // Close closes the database. Run must have ended.
-func (x *Index) Close() error { return errors.Join(x.read.Close(), x.write.Close()) }
+func (x *Index) Close() error {
+	if x.passage != nil {
+		x.passage.Close()
+	}
+	return errors.Join(x.read.Close(), x.write.Close())
+}
 
 // SetFolders says which folders the index covers, by absolute paths without links; what it holds of others goes at once. A
 // folder that can't be opened, or to which a link leads, stays in the list, and Status says why. From now on it is this folder:

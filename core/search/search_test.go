@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -74,10 +75,13 @@ func (x *Index) awaitRound(t testing.TB, n int) {
 	x.await(t, func() bool { return x.round >= n })
 }
 
+// ages are more than any machine takes for what a test waits for.
+const ages = time.Hour
+
 // await waits until something is true after a round of reading. It is called with x.mu held.
 func (x *Index) await(t testing.TB, is func() bool) {
 	t.Helper()
-	timeout := time.AfterFunc(time.Minute, func() {
+	timeout := time.AfterFunc(ages, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.scans.Broadcast()
@@ -86,8 +90,8 @@ func (x *Index) await(t testing.TB, is func() bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for !is() {
-		if x.scans.Wait(); time.Since(began) > time.Minute {
-			t.Fatal("it isn't there after a minute")
+		if x.scans.Wait(); time.Since(began) > ages {
+			t.Fatal("it isn't there after an hour")
 		}
 	}
 	timeout.Stop()
@@ -470,7 +474,7 @@ func TestMerges(t *testing.T) {
 	if err := x.SetFolders([]string{dir}); err != nil {
 		t.Fatal(err)
 	}
-	w := newWatch()
+	w := newWatch(nil, "", func() {})
 	defer w.close()
 	read := func() (parts, free int) {
 		t.Helper()
@@ -490,11 +494,13 @@ func TestMerges(t *testing.T) {
 	if parts < 2 || x.written != 3*(manyFiles/5) {
 		t.Fatalf("%d parts, %d files since the last merge", parts, x.written)
 	}
-	for j := range manyFiles {
-		write(t, filepath.Join(dir, fmt.Sprintf("%d.txt", j)), fmt.Sprintf("another bird, %d\n", j))
-	}
-	if parts, free := read(); parts != 1 || free != 0 || x.written != 0 {
-		t.Errorf("%d parts, %d free pages, %d files since the last merge", parts, free, x.written)
+	for i := range 3 { // parts that were merged before, of one size and of another, are merged with what is new
+		for j := range manyFiles {
+			write(t, filepath.Join(dir, fmt.Sprintf("%d/%d.txt", i, j)), fmt.Sprintf("another bird, %d-%d\n", i, j))
+		}
+		if parts, free := read(); parts != 1 || free != 0 || x.written != 0 {
+			t.Errorf("%d parts, %d free pages, %d files since the last merge", parts, free, x.written)
+		}
 	}
 }
 
@@ -629,3 +635,63 @@ func FuzzFind(f *testing.F) {
 }
 
 var verbose = flag.Bool("ranks", false, "print where each file of TestRetrieval is found")
+
+// Files that something else found are read as those of an index, and no others.
+func TestRead(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, other := filepath.Join(dir, "in"), filepath.Join(dir, "other")
+	long := strings.Repeat("a line of other words\n", 2000)
+	for name, text := range map[string]string{"in/heron.txt": "nothing", "in/a.txt": long + "the heron and the crane\n" + long, "in/b.md": "a heron", "in/none.txt": "a crow", "in/.hidden/c.txt": "a heron",
+		"in/closed/d.txt": "a heron", "in/unreadable.txt": "a heron", "in/x.docx": "not a document", "other/e.txt": "a heron"} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	if err := errors.Join(os.Symlink(other, filepath.Join(in, "link")), os.Symlink(filepath.Join(other, "e.txt"), filepath.Join(in, "link.txt"))); err != nil {
+		t.Fatal(err)
+	}
+	top, err := openTop(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer top.Close()
+	is, err := statAt(top, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := Place{in, uint64(is.device), uint64(is.inode)}
+	o := Options{Closed: func(p string) bool { return strings.Contains(p, "closed") },
+		Extract: func(context.Context, string, io.Reader) ([]Page, error) {
+			return []Page{{Number: 1, Text: "no\n"}, {Number: 2, Text: "the heron and the crane, in a document\n"}}, nil
+		}}
+	q := Query{Text: "heron crane", Readable: func(p string) bool { return !strings.Contains(p, "unreadable") }}
+	var files []string
+	for _, name := range []string{"none.txt", "b.md", "a.txt", "heron.txt", ".hidden/c.txt", "closed/d.txt", "unreadable.txt", "x.docx", "link/e.txt", "link.txt", "../other/e.txt", "gone.txt", "", "."} {
+		files = append(files, in+"/"+name)
+	}
+	hits, err := Read(t.Context(), o, q, place, append(files, "relative.txt", filepath.Join(other, "e.txt")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range hits {
+		got = append(got, fmt.Sprintf("%s %d %d %.20s", strings.TrimPrefix(h.Path, in), h.Line, h.Page, h.Text))
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"/a.txt 2001 0 the heron and the cr", "/b.md 1 0 a heron", "/heron.txt 0 0 ", "/x.docx 0 2 the heron and the cr"}) {
+		t.Errorf("found %q", got)
+	}
+	if !slices.IsSortedFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) }) {
+		t.Errorf("not the best first: %+v", hits)
+	}
+	if hits, err := Read(t.Context(), o, Query{Text: "heron", Kinds: []string{"md"}, Readable: everything}, place, files); err != nil || len(hits) != 1 {
+		t.Errorf("of one type: %v, %v", hits, err)
+	}
+	place.Inode++
+	if hits, err := Read(t.Context(), o, q, place, files); err == nil || hits != nil {
+		t.Errorf("in another folder: %v, %v", hits, err)
+	}
+	if _, err := Read(t.Context(), o, Query{Text: "?", Readable: everything}, place, files); !errors.Is(err, ErrNoWords) {
+		t.Errorf("for no word: %v", err)
+	}
+}

@@ -18,6 +18,7 @@ type words struct {
 	words, pairs []byte
 	run          []rune // of writing without spaces
 	split        bool   // names of several words give each word too, but not of a question
+	whole        func(run string)
 }
 
 // together are the scripts that are written without spaces between words.
@@ -126,6 +127,9 @@ func (w *words) other(text []byte) {
 }
 
 func (w *words) endRun() {
+	if len(w.run) > 0 && w.whole != nil {
+		w.whole(string(w.run))
+	}
 	if len(w.run) == 1 {
 		w.pairs = append(utf8.AppendRune(w.pairs, w.run[0]), ' ')
 	}

@@ -15,7 +15,7 @@ type watch struct {
 	lost  error
 }
 
-func newWatch() *watch {
+func newWatch([]string, string, func()) watcher {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return &watch{lost: err}

@@ -1,11 +1,12 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package search
 
-// watch tells of no change here: on macOS FSEvents needs a C compiler, and kqueue an open file for each file.
+// watch tells of no change here.
 type watch struct{}
 
-func newWatch() *watch                { return new(watch) }
+func newWatch([]string, string, func()) watcher { return new(watch) }
+
 func (*watch) add(string)             {}
 func (*watch) err() error             { return nil }
 func (*watch) changes() <-chan string { return nil }

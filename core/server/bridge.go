@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"handrail/core/client"
 	"handrail/core/hint"
 )
 
@@ -97,7 +98,7 @@ func reach(ctx context.Context, path string, start func() error) (*net.UnixConn,
 	}
 	r := bufio.NewReaderSize(conn, 64<<10)
 	if err == nil {
-		_, err = greet(conn, r)
+		_, err = greet(conn, r, ownHello())
 	}
 	if err != nil {
 		conn.Close()
@@ -111,9 +112,36 @@ func reach(ctx context.Context, path string, start func() error) (*net.UnixConn,
 
 // URLOf asks the app that listens on the socket at path where it listens for HTTP, "" if it doesn't. It starts nothing.
 func URLOf(path string) (string, error) {
+	server, err := ask(path, ownHello())
+	return server.URL, err
+}
+
+// Runs reports whether anything listens on the socket at path, whether it answers or not.
+func Runs(path string) bool {
+	_, err := ask(path, ownHello())
+	return !absent(err)
+}
+
+// Pair has the app that listens on the socket at path let a new assistant ask to connect: Options.OpenPairing with that name and level.
+// It gives the address that the assistant is to be given.
+func Pair(path, name string, level client.Level) (url string, err error) {
+	own := ownHello()
+	own.Pair = &pairWish{Name: name, Level: level.String()}
+	server, err := ask(path, own)
+	if absent(err) {
+		return "", hint.New("not_running", "Handrail isn't running").Then("start `handrail`, or without a screen `handrail serve`, then try again").Wrap(err)
+	}
+	if err == nil && server.Pairing == "" {
+		err = hint.New("version_mismatch", "the running Handrail can't pair assistants yet").Then("quit Handrail and start it again")
+	}
+	return server.Pairing, err
+}
+
+// ask exchanges hellos with the app, and nothing more.
+func ask(path string, own hello) (server hello, err error) {
 	conn, err := dial(context.Background(), path)
 	if err != nil {
-		return "", err
+		return hello{}, err
 	}
 	defer conn.Close()
 	uid, _, err := peer(conn)
@@ -121,10 +149,9 @@ func URLOf(path string) (string, error) {
 		err = samePerson(uid, os.Getuid())
 	}
 	if err != nil {
-		return "", err
+		return hello{}, err
 	}
-	server, err := greet(conn, bufio.NewReader(conn))
-	return server.URL, err
+	return greet(conn, bufio.NewReader(conn), own)
 }
 
 func cannotConnect(err error) error {

@@ -93,7 +93,7 @@ func TestBridgeAppGone(t *testing.T) {
 		}
 		defer conn.Close()
 		r := bufio.NewReader(conn)
-		if welcome(conn, r, "") != nil {
+		if (&Server{}).welcome(conn, r) != nil {
 			return
 		}
 		for i := range 4 {
@@ -252,7 +252,7 @@ func TestNothingLeft(t *testing.T) {
 			hangUp()
 			within(t, "gone", call.gone)
 			conn := dialRaw(t, path)
-			if _, err := greet(conn, bufio.NewReader(conn)); err != nil {
+			if _, err := greet(conn, bufio.NewReader(conn), ownHello()); err != nil {
 				t.Fatal(err)
 			}
 			io.WriteString(conn, initializeBody("x")+"\n")

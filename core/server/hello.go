@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"handrail/core/client"
 	"handrail/core/hint"
 )
 
@@ -22,8 +23,17 @@ type hello struct {
 	Protocol int    `json:"protocol"`
 	// URL is where the server listens for HTTP, if it does.
 	URL string `json:"url,omitempty"`
+	// Pair is the other side's wish that a new assistant may ask to connect; Pairing is then the server's answer: the address for
+	// it. Nothing follows.
+	Pair    *pairWish `json:"pair,omitempty"`
+	Pairing string    `json:"pairing,omitempty"`
 	// Error is the server's: why it ends the connection.
 	Error string `json:"error,omitempty"`
+}
+
+type pairWish struct {
+	Name  string `json:"name,omitempty"`
+	Level string `json:"level"`
 }
 
 const (
@@ -34,10 +44,10 @@ const (
 func ownHello() hello { return hello{Product: Product, Version: Version, Protocol: socketProtocol} }
 
 // greet is the bridge's side: it says hello and reads the server's.
-func greet(conn net.Conn, r *bufio.Reader) (server hello, err error) {
+func greet(conn net.Conn, r *bufio.Reader, own hello) (server hello, err error) {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	defer conn.SetDeadline(time.Time{})
-	sent := sendHello(conn, ownHello())
+	sent := sendHello(conn, own)
 	server, err = readHello(r) // also when it has hung up: it may have said why
 	if err == io.EOF && sent != nil {
 		err = sent
@@ -62,8 +72,9 @@ func checkServer(server hello) error {
 	return nil
 }
 
-// welcome is the server's side: it reads the bridge's hello and answers it. An error has been told to the other side.
-func welcome(conn net.Conn, r *bufio.Reader, url string) error {
+// welcome is the server's side: it reads the bridge's hello and answers it. An error has been told to the other side; errDone is
+// that of one that wants nothing more.
+func (s *Server) welcome(conn net.Conn, r *bufio.Reader) error {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	defer conn.SetDeadline(time.Time{})
 	answer := ownHello()
@@ -71,10 +82,28 @@ func welcome(conn net.Conn, r *bufio.Reader, url string) error {
 	if err == nil {
 		err = checkBridge(bridge)
 	}
-	if answer.URL = url; err != nil {
+	if err == nil && bridge.Pair != nil {
+		if answer.Pairing, err = s.openPairing(*bridge.Pair); err == nil {
+			return errors.Join(errDone, sendHello(conn, answer))
+		}
+	}
+	if answer.URL = s.url(); err != nil {
 		answer.Error = err.Error()
 	}
 	return errors.Join(err, sendHello(conn, answer))
+}
+
+var errDone = errors.New("the hello was all that it wanted")
+
+func (s *Server) openPairing(wish pairWish) (url string, err error) {
+	level, err := client.ParseLevel(wish.Level)
+	switch {
+	case s.opts.OpenPairing == nil:
+		return "", errors.New("assistants can't be paired here")
+	case err != nil:
+		return "", err
+	}
+	return s.opts.OpenPairing(wish.Name, level)
 }
 
 // checkBridge says, to the server, what is wrong with a bridge's hello.

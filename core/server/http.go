@@ -28,6 +28,8 @@ import (
 const (
 	// DefaultAddr is where HTTP listens when nothing else is said; ::1 is bound too.
 	DefaultAddr = "127.0.0.1:7437"
+	// DefaultPairAddr is where assistants pair when nothing else is said.
+	DefaultPairAddr = "127.0.0.1:7438"
 	// Path is the one path that is served.
 	Path = "/mcp"
 
@@ -48,6 +50,7 @@ type Endpoint struct {
 	listeners []net.Listener
 	port      int
 	hosts     hosts
+	way       Way
 	modern    http.Handler
 	legacy    http.Handler
 	replay    *replay
@@ -76,9 +79,36 @@ func (s *Server) Serve(ctx context.Context, addr string) error {
 	return e.Serve(ctx)
 }
 
+// Way is a way in for HTTP clients, with a port of its own: whose token a request bears, and what else is served there.
+type Way interface {
+	// Verify says whose token it is, if it is good for a request.
+	Verify(r *http.Request, token string) (client.Identity, client.Level, bool)
+	// Challenge is the WWW-Authenticate header that answers a request without a good token.
+	Challenge(r *http.Request) string
+	// ServeHTTP answers what isn't for Path, of requests whose Host and Origin are this endpoint's.
+	http.Handler
+}
+
+// carried is the way in for clients with a token that the person carried to them. Nothing else is served there, also no
+// /.well-known/…: some clients drop their token if they find OAuth's documents.
+type carried struct{ server *Server }
+
+func (c carried) Verify(_ *http.Request, token string) (client.Identity, client.Level, bool) {
+	return c.server.opts.Tokens.Verify(token)
+}
+
+func (c carried) Challenge(*http.Request) string { return "Bearer" }
+
+func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.server.refuse(w, r, http.StatusNotFound, hint.New("not_found", "there is nothing here").Then("use "+Path))
+}
+
 // Listen binds the port of addr on 127.0.0.1 and ::1: both, or it is an error that names the one that failed. (On a machine
 // without ::1 nobody else can bind it either, and 127.0.0.1 is enough.) Serve must follow.
-func (s *Server) Listen(addr string) (*Endpoint, error) {
+func (s *Server) Listen(addr string) (*Endpoint, error) { return s.ListenFor(addr, carried{s}) }
+
+// ListenFor is Listen for another way in.
+func (s *Server) ListenFor(addr string, way Way) (*Endpoint, error) {
 	if s.opts.Tokens == nil {
 		return nil, errors.New("serving HTTP: Options.Tokens is needed")
 	}
@@ -90,11 +120,11 @@ func (s *Server) Listen(addr string) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.endpoint(listeners, port), nil
+	return s.endpoint(listeners, port, way), nil
 }
 
-func (s *Server) endpoint(listeners []net.Listener, port int) *Endpoint {
-	e := &Endpoint{server: s, listeners: listeners, port: port, hosts: hostsOf(port), sessions: make(map[string]*mcpSession)}
+func (s *Server) endpoint(listeners []net.Listener, port int, way Way) *Endpoint {
+	e := &Endpoint{server: s, listeners: listeners, port: port, way: way, hosts: hostsOf(port), sessions: make(map[string]*mcpSession)}
 	e.stopping, e.stop = context.WithCancelCause(context.Background())
 	e.replay = newReplay(e.stopping)
 	e.modern = e.handler(&mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
@@ -345,16 +375,15 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path != Path {
-		// Also for /.well-known/…: there is no OAuth here, and some clients drop their token if they find its documents.
-		e.refuse(w, r, http.StatusNotFound, hint.New("not_found", "there is nothing here").Then("use "+Path))
+		e.way.ServeHTTP(w, r)
 		return
 	}
-	who, level, ok := e.server.opts.Tokens.Verify(bearer(r))
+	who, level, ok := e.way.Verify(r, bearer(r))
 	if !ok {
 		if err := e.server.opts.Tokens.Err(); err != nil {
 			e.server.opts.Log.Error("no client is let in", "why", err)
 		}
-		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.Header().Set("WWW-Authenticate", e.way.Challenge(r))
 		e.refuse(w, r, http.StatusUnauthorized, hint.New("unauthorized", "Handrail doesn't know this client's token").
 			Then("connect the client again in Handrail"))
 		return
@@ -438,9 +467,13 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 	return nil, http.StatusBadRequest, errors.New("the message broke off")
 }
 
-// refuse answers with an HTTP error. Like every answer it has no CORS header.
 func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, why *hint.Hint) {
-	e.server.opts.Log.Info("refused", "status", status, "method", r.Method, "why", why.What)
+	e.server.refuse(w, r, status, why)
+}
+
+// refuse answers with an HTTP error. Like every answer it has no CORS header.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why *hint.Hint) {
+	s.opts.Log.Info("refused", "status", status, "method", r.Method, "why", why.What)
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, why.Error(), status)
 }

@@ -315,40 +315,40 @@ func TestSlow(t *testing.T) {
 func TestSessionOfAnother(t *testing.T) {
 	f := newFixture(t)
 	e := f.serveHTTP()
-	alice, bob := f.web(e, f.token("alice")), f.web(e, f.token("bob"))
-	session := alice.initialize("x")
+	one, other := f.web(e, f.token("one")), f.web(e, f.token("other"))
+	session := one.initialize("x")
 	headers := legacyHeaders(session)
 	c := f.call("k")
 	started := make(chan string, 1)
 	go func() {
-		_, text := alice.post(callBody(1, "wait", `{"key":"k"}`), headers...)
+		_, text := one.post(callBody(1, "wait", `{"key":"k"}`), headers...)
 		started <- text
 	}()
 	within(t, "the call", c.started)
 	for _, method := range []string{"POST", "GET", "DELETE"} {
 		for what, body := range map[string]string{"call": callBody(2, "whoami", "{}"), "cancel": `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`} {
-			resp, text := bob.do(bob.request(t.Context(), method, body, headers...))
+			resp, text := other.do(other.request(t.Context(), method, body, headers...))
 			if resp.StatusCode != 403 && resp.StatusCode != 404 {
-				t.Errorf("bob's %s (%s) with alice's session: %d %s", method, what, resp.StatusCode, text)
+				t.Errorf("other's %s (%s) with one's session: %d %s", method, what, resp.StatusCode, text)
 			}
 		}
 	}
-	if resp, text := bob.do(bob.request(t.Context(), "GET", "", append(headers, "Last-Event-ID", "abc_0")...)); resp.StatusCode != 403 && resp.StatusCode != 404 {
-		t.Errorf("bob resumes alice's stream: %d %s", resp.StatusCode, text)
+	if resp, text := other.do(other.request(t.Context(), "GET", "", append(headers, "Last-Event-ID", "abc_0")...)); resp.StatusCode != 403 && resp.StatusCode != 404 {
+		t.Errorf("other resumes one's stream: %d %s", resp.StatusCode, text)
 	}
 	close(c.release)
-	if text := within(t, "alice's answer", started); answerText(t, text) != "released " {
-		t.Errorf("alice's call: %s", text)
+	if text := within(t, "one's answer", started); answerText(t, text) != "released " {
+		t.Errorf("one's call: %s", text)
 	}
 	for name, id := range map[string]string{"unknown": "nobody", "cut": session[:10], "with more": session + "x"} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
-			resp, text := alice.do(alice.request(t.Context(), method, callBody(3, "echo", "{}"), legacyHeaders(id)...))
+			resp, text := one.do(one.request(t.Context(), method, callBody(3, "echo", "{}"), legacyHeaders(id)...))
 			if resp.StatusCode != 404 {
 				t.Errorf("%s session, %s: %d %s", name, method, resp.StatusCode, text)
 			}
 		}
 	}
-	resp, text := alice.post(callBody(4, "echo", "{}"), "MCP-Protocol-Version", legacyEra)
+	resp, text := one.post(callBody(4, "echo", "{}"), "MCP-Protocol-Version", legacyEra)
 	if resp.StatusCode == 200 && !strings.Contains(text, `"error"`) {
 		t.Errorf("a call without a session: %d %s", resp.StatusCode, text)
 	}
@@ -368,7 +368,7 @@ func whoami(t *testing.T, body string) (session, who string) {
 func TestSessions(t *testing.T) {
 	f := newFixture(t)
 	e := f.serveHTTP()
-	alice, bob := f.web(e, f.token("alice")), f.web(e, f.token("bob"))
+	one, other := f.web(e, f.token("one")), f.web(e, f.token("other"))
 	modern := func(w *web, name string) (session, who string) {
 		t.Helper()
 		resp, text := w.post(modernCall(1, "whoami", "{}", name), modernHeaders("tools/call", "whoami")...)
@@ -382,28 +382,28 @@ func TestSessions(t *testing.T) {
 		_, text := w.post(callBody(1, "whoami", "{}"), legacyHeaders(id)...)
 		return whoami(t, text)
 	}
-	a1, who := modern(alice, "claude")
-	if who != "http:alice|claude|3|ask" {
+	a1, who := modern(one, "claude")
+	if who != "http:one|claude|3|ask" {
 		t.Errorf("modern: %s", who)
 	}
-	a2, _ := modern(alice, "claude")
-	a3, _ := modern(alice, "other")
-	b1, _ := modern(bob, "claude")
+	a2, _ := modern(one, "claude")
+	a3, _ := modern(one, "other")
+	b1, _ := modern(other, "claude")
 	if a1 != a2 {
 		t.Error("two modern requests of one client have two sessions")
 	}
-	first, second := alice.initialize("claude"), alice.initialize("claude")
-	l1, who := legacy(alice, first)
-	if who != "http:alice|claude|1.2|ask" {
+	first, second := one.initialize("claude"), one.initialize("claude")
+	l1, who := legacy(one, first)
+	if who != "http:one|claude|1.2|ask" {
 		t.Errorf("legacy: %s", who)
 	}
-	l1again, _ := legacy(alice, first)
-	l2, _ := legacy(alice, second)
+	l1again, _ := legacy(one, first)
+	l2, _ := legacy(one, second)
 	if l1 != l1again {
 		t.Error("two requests of one session have two sessions")
 	}
 	seen := map[string]string{}
-	for name, id := range map[string]string{"alice": a1, "alice, other name": a3, "bob": b1, "alice, legacy": l1, "alice, second legacy": l2} {
+	for name, id := range map[string]string{"one": a1, "one, other name": a3, "other": b1, "one, legacy": l1, "one, second legacy": l2} {
 		if other, twice := seen[id]; twice {
 			t.Errorf("%s and %s share a session", name, other)
 		}
@@ -411,7 +411,7 @@ func TestSessions(t *testing.T) {
 	}
 
 	// DELETE ends the session.
-	if resp, text := alice.do(alice.request(t.Context(), "DELETE", "", legacyHeaders(first)...)); resp.StatusCode != 204 {
+	if resp, text := one.do(one.request(t.Context(), "DELETE", "", legacyHeaders(first)...)); resp.StatusCode != 204 {
 		t.Errorf("DELETE: %d %s", resp.StatusCode, text)
 	}
 	for _, s := range f.sessions.Live() {
@@ -419,27 +419,27 @@ func TestSessions(t *testing.T) {
 			t.Error("the session lives on after DELETE")
 		}
 	}
-	if resp, _ := alice.post(callBody(1, "whoami", "{}"), legacyHeaders(first)...); resp.StatusCode != 404 {
+	if resp, _ := one.post(callBody(1, "whoami", "{}"), legacyHeaders(first)...); resp.StatusCode != 404 {
 		t.Errorf("after DELETE: %d", resp.StatusCode)
 	}
 
 	// Revoking the token ends its sessions and lets nobody in.
-	if err := f.tokens.Revoke("bob"); err != nil {
+	if err := f.tokens.Revoke("other"); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range f.sessions.Live() {
-		if s.Client.ID == "http:bob" {
-			t.Error("bob's session lives on")
+		if s.Client.ID == "http:other" {
+			t.Error("other's session lives on")
 		}
 	}
-	if resp, _ := bob.post(modernCall(1, "whoami", "{}", "claude"), modernHeaders("tools/call", "whoami")...); resp.StatusCode != 401 {
+	if resp, _ := other.post(modernCall(1, "whoami", "{}", "claude"), modernHeaders("tools/call", "whoami")...); resp.StatusCode != 401 {
 		t.Errorf("a revoked token: %d", resp.StatusCode)
 	}
 
 	// Everything ended from outside: the next call begins anew.
 	f.sessions.EndAll()
-	l3, _ := legacy(alice, second)
-	a4, _ := modern(alice, "claude")
+	l3, _ := legacy(one, second)
+	a4, _ := modern(one, "claude")
 	if l3 == l2 || a4 == a1 {
 		t.Error("a session that was ended is used again")
 	}

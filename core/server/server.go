@@ -1,7 +1,7 @@
 // Package server is the endpoint: it lets assistants in over MCP and hands their calls to the tools.
 //
 // One [Server] serves all ways in. [Server.Serve] is Streamable HTTP on 127.0.0.1 and ::1, for clients that have a bearer
-// token. [Server.ServeSocket] is a Unix socket, for [Bridge], the body of `handrail stdio`, which clients start as a
+// token; [Server.ListenFor] is the same for clients that get theirs another way, on a port of its own. [Server.ServeSocket] is a Unix socket, for [Bridge], the body of `handrail stdio`, which clients start as a
 // command. [Server.ServeStdio] serves one client on stdin and stdout. Each speaks both eras of MCP: 2026-07-28, in which
 // every request stands alone, and 2025-11-25 and older, which begin with a handshake.
 //
@@ -49,6 +49,9 @@ type Options struct {
 	// Level says what a client on the socket or on stdio may do. It is asked at every call: when the answer has changed,
 	// the session ends and another one begins. (The list of tools stays as it was when the client connected.)
 	Level func(client.Identity) client.Level
+	// OpenPairing has a new assistant ask the person whether it may connect, as core/pairing says, and gives the address that it
+	// is to be given. It is asked by who connects to the socket as the person. Nil: that isn't served.
+	OpenPairing func(name string, level client.Level) (url string, err error)
 	// Log gets what was refused and why, without tokens and content. Nil is silent.
 	Log *slog.Logger
 }
@@ -87,14 +90,16 @@ func (s *Server) revoked(clientID string) {
 	}
 }
 
-// url is where the server listens for HTTP, "" if it doesn't.
+// url is where the server listens for HTTP clients with a token, "" if it doesn't.
 func (s *Server) url() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.endpoints) == 0 {
-		return ""
+	for _, e := range s.endpoints {
+		if _, ok := e.way.(carried); ok {
+			return e.URL()
+		}
 	}
-	return s.endpoints[0].URL()
+	return ""
 }
 
 // NewServer gives an MCP server for a level, still without tools, that says the right things about itself: no prompts or
@@ -104,6 +109,8 @@ func NewServer(level client.Level, instructions string) *mcp.Server {
 		// The SDK answers these lists always, so they are declared.
 		Prompts:   &mcp.PromptCapabilities{},
 		Resources: &mcp.ResourceCapabilities{},
+		//lint:ignore SA1019 a job's end is told so in the protocols that have sessions
+		Logging: &mcp.LoggingCapabilities{},
 	}
 	if level > client.None {
 		capabilities.Tools = &mcp.ToolCapabilities{}

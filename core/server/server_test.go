@@ -370,7 +370,7 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 // serveInMemory is serveHTTP for use in a synctest bubble. stop ends it.
 func (f *fixture) serveInMemory() (e *Endpoint, w func(token string) *web, raw func() net.Conn, stop func()) {
 	p := newPipes()
-	e = f.server.endpoint([]net.Listener{p}, 7437)
+	e = f.server.endpoint([]net.Listener{p}, 7437, carried{f.server})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- e.Serve(ctx) }()

@@ -200,7 +200,9 @@ func (s *Socket) serve(ctx context.Context, conn *net.UnixConn) error {
 	}
 	r := bufio.NewReaderSize(conn, 64<<10)
 	unhook := context.AfterFunc(ctx, func() { conn.Close() })
-	if err := welcome(conn, r, s.server.url()); err != nil {
+	if err := s.server.welcome(conn, r); errors.Is(err, errDone) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if !unhook() {

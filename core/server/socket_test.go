@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -73,7 +74,7 @@ func TestSocket(t *testing.T) {
 	}
 	conn := dialRaw(t, path)
 	r := bufio.NewReader(conn)
-	if _, err := greet(conn, r); err != nil {
+	if _, err := greet(conn, r, ownHello()); err != nil {
 		t.Fatal(err)
 	}
 	conn.SetDeadline(time.Now().Add(deadline))
@@ -272,7 +273,7 @@ func TestStaleSocket(t *testing.T) {
 	l.Close()
 	f.serveSocket(path)
 	conn := dialRaw(t, path)
-	if _, err := greet(conn, bufio.NewReader(conn)); err != nil {
+	if _, err := greet(conn, bufio.NewReader(conn), ownHello()); err != nil {
 		t.Error(err)
 	}
 }
@@ -323,24 +324,55 @@ func TestSocketRoom(t *testing.T) {
 	var conns []net.Conn
 	for range maxClients {
 		conn := dialRaw(t, path)
-		if _, err := greet(conn, bufio.NewReader(conn)); err != nil {
+		if _, err := greet(conn, bufio.NewReader(conn), ownHello()); err != nil {
 			t.Fatal(err)
 		}
 		conns = append(conns, conn)
 	}
 	surplus := dialRaw(t, path)
-	if _, err := greet(surplus, bufio.NewReader(surplus)); err == nil {
+	if _, err := greet(surplus, bufio.NewReader(surplus), ownHello()); err == nil {
 		t.Error("one client too many was taken")
 	}
 	conns[0].Close()
 	until := time.Now().Add(deadline)
 	for {
 		conn := dialRaw(t, path)
-		if _, err := greet(conn, bufio.NewReader(conn)); err == nil {
+		if _, err := greet(conn, bufio.NewReader(conn), ownHello()); err == nil {
 			break
 		}
 		if time.Now().After(until) {
 			t.Fatal("no room after one left")
 		}
+	}
+}
+
+// A wish to pair is heard by a server that serves it, and nothing follows it.
+func TestPairWish(t *testing.T) {
+	f := newFixture(t)
+	path := filepath.Join(shortDir(t), "socket")
+	f.serveSocket(path)
+	if url, err := Pair(path, "a", client.Ask); err == nil || url != "" {
+		t.Errorf("where nobody can be paired: %q, %v", url, err)
+	}
+	var asked []string
+	f.server.opts.OpenPairing = func(name string, level client.Level) (string, error) {
+		if asked = append(asked, name+" "+level.String()); name == "bad" {
+			return "", errors.New("no, not that one")
+		}
+		return "http://127.0.0.1:7438/mcp", nil
+	}
+	if url, err := Pair(path, "a", client.Look); err != nil || url != "http://127.0.0.1:7438/mcp" {
+		t.Errorf("%q, %v", url, err)
+	}
+	if url, err := Pair(path, "bad", client.Ask); err == nil || url != "" || !strings.Contains(err.Error(), "no, not that one") {
+		t.Errorf("refused: %q, %v", url, err)
+	}
+	conn := dialRaw(t, path)
+	defer conn.Close()
+	io.WriteString(conn, `{"product":"handrail","protocol":1,"pair":{"name":"x","level":"everything"}}`+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+	conn.SetReadDeadline(time.Now().Add(deadline))
+	said, _ := io.ReadAll(conn)
+	if strings.Contains(string(said), "jsonrpc") || !strings.Contains(string(said), "unknown access level") || len(asked) != 2 {
+		t.Errorf("a level that there isn't: %s; asked %q", said, asked)
 	}
 }

@@ -71,7 +71,7 @@ var applyPatchTool = define[ApplyPatchInput, ApplyPatchOutput](Tool{
 			p.effects = append(p.effects, effect{kind: write, place: t[path], removes: removes, phrase: value(in.Phrase, "")})
 		}
 	}
-	o := edit.Options{NoLinks: true, Undo: g.Undo, By: edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(p.text)}}
+	o := edit.Options{NoLinks: true, Undo: g.Undo, By: c.by(short(p.text))}
 	p.diff = func() (string, int, error) {
 		dry := o
 		dry.DryRun, dry.Undo = true, nil
@@ -288,6 +288,7 @@ func (g *Gate) patched(ctx context.Context, c *Call, t touched, r edit.PatchResu
 	for _, n := range first(out.Notes, mostChanged) {
 		tail.WriteString("\n" + n)
 	}
+	c.undoable(r.UndoID)
 	c.runsLater = out.RunsLater
 	tail.WriteString(g.runsLater(out.RunsLater))
 	return answer{strings.TrimPrefix(b.String()+tail.String(), "\n"), out}

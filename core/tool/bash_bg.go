@@ -48,7 +48,7 @@ var bashBGTool = define[BashBGInput, BashBGOutput](Tool{
 	Levels: []client.Level{client.Ask, client.Trusted},
 	Enums:  map[string][]string{"action": {"start", "status", "list", "kill"}},
 	Description: "Run a shell command in the background, in the same sandbox as bash: servers, long builds, downloads. start gives a job_id at once; status shows " +
-		"whether it runs and the end of its output; kill ends it with all it started. At most 5 run at once; they end with the session. For what takes seconds use bash. " +
+		"whether it runs and the end of its output; kill ends it with all it started. At most 5 run at once; they end with the session. The person can open a server's page only after request_access with level loopback, given before it starts. For what takes seconds use bash. " +
 		"What bash does outside the sandbox (opening an app, a document or a web address, copying, notifying) is done at once and makes no job.",
 }, func(ctx context.Context, g *Gate, c *Call, in BashBGInput) (plan, error) {
 	p := plan{text: strings.TrimSpace(in.Action + " " + value(in.JobID, "") + value(in.Command, ""))}

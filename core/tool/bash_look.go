@@ -233,8 +233,8 @@ func (w *looking) run(ctx context.Context, timeout time.Duration) (answer, error
 	return w.report(j)
 }
 
-// only binds a search of the index to the folders that are open, unless it names one: what it finds elsewhere would tell of
-// files that the session may not read.
+// only binds a search of the index to the folders that are open, unless it names one (ReadOnly lets the word -onlyin be nothing
+// else): what it finds elsewhere would tell of files that the session may not read.
 func (w *looking) only(s *command.Stage) {
 	if slices.Contains(s.Argv, "-onlyin") {
 		return

@@ -56,12 +56,13 @@ type watched struct {
 	data     ChangesOutput
 	text     string
 	runs     []string // all of them
+	changes  []string // what can be undone
 }
 
 // startJob starts a job that may change granted folders: what stands there is kept before, and what it changed is told
 // when it has ended, but for what lies in the untold folders: everyone knows that git writes into its own.
 func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec, untold ...string) (*job.Job, error) {
-	w := g.Snapshots.Begin(ctx, edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(spec.Text)}, g.changeable(c.Session.ID, spec.Policy)...)
+	w := g.Snapshots.Begin(ctx, c.by(short(spec.Text)), g.changeable(c.Session.ID, spec.Policy)...)
 	if ctx.Err() != nil {
 		w.End()
 		return nil, hint.New("cancelled", "the command was not run").Because("the call was cancelled before").Wrap(context.Cause(ctx))
@@ -71,6 +72,7 @@ func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec, untold ...s
 		w.End()
 		return nil, notStarted(err)
 	}
+	g.stopIfOff(j, c.Session.Client.ID) // it may have been turned off since the policy was made
 	x := &watched{job: j, call: c, untold: untold, ended: make(chan struct{}), told: true}
 	g.mu.Lock()
 	if g.watched == nil {
@@ -109,20 +111,65 @@ func (g *Gate) ended(x *watched, r edit.Report) {
 	edits := x.edits
 	g.mu.Unlock()
 	x.data, x.text, x.runs = g.describe(r, x.untold, edits)
+	x.changes = r.Changes
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer close(x.ended)
 	if x.told {
 		return
 	}
+	g.wake(x)
 	how := fmt.Sprintf("exit code %d", x.job.Result().ExitCode)
 	if why := x.job.Result().Stopped; why != "" {
 		how += fmt.Sprintf(" (%s)", why)
 	}
-	err := g.append(x.call, audit.Record{Kind: audit.Note, Call: x.call.ID, Tool: x.call.Tool.Name, Text: x.job.ID + " has ended", Detail: how, Job: x.job.ID, RunsLater: first(x.runs, mostChanged)})
+	err := g.append(x.call, audit.Record{Kind: audit.Note, Call: x.call.ID, Tool: x.call.Tool.Name, Text: x.job.ID + " has ended", Detail: how, Job: x.job.ID, RunsLater: first(x.runs, mostChanged), Changes: first(x.changes, mostChanged)})
 	if err != nil {
 		g.Log.Error("the activity log failed", "error", err)
 	}
+}
+
+// mostWaking is how many ends of jobs a session is told of at once: a client that doesn't read what it is sent misses the others.
+const mostWaking = 10
+
+// endRunes is how much of its output a client is told with a job's end.
+const endRunes = 180
+
+// wake tells the client that a job which its call left running has ended, if the client has asked for such messages
+// (logging/setLevel), and not where it, or the end of its session, has ended the job. g.mu is held.
+func (g *Gate) wake(x *watched) {
+	r := x.job.Result()
+	if x.call.wake == nil || r.Stopped == job.Killed || r.Stopped == job.Ended || g.waking[x.call.Session.ID] >= mostWaking {
+		return
+	}
+	level, word, how := "info", "completed", fmt.Sprintf("code %d", r.ExitCode)
+	switch {
+	case r.Stopped != "":
+		how = string(r.Stopped)
+	case r.Signal != "":
+		how = "signal " + r.Signal
+	}
+	if r.ExitCode != 0 || r.Stopped != "" {
+		level, word = "warning", "failed"
+	}
+	message := fmt.Sprintf("%s %s (%s, %s)", x.call.Tool.Name, word, x.job.ID, how)
+	tail := plainText(lastBytes(x.job.Output.All(), 8*endRunes)).text
+	if tail = lastRunes(strings.Join(strings.Fields(tail), " "), endRunes); tail != "" {
+		message += ": " + tail
+	}
+	if g.waking == nil {
+		g.waking = make(map[string]int)
+	}
+	session := x.call.Session.ID
+	g.waking[session]++
+	go func() { // a client may read late, or never
+		x.call.wake(level, message)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.waking[session]--; g.waking[session] == 0 {
+			delete(g.waking, session)
+		}
+	}()
 }
 
 // written notes that an edit tool has written files: a command that runs meanwhile must not pass for their author.
@@ -156,7 +203,7 @@ func (g *Gate) changesOf(j *job.Job) (data ChangesOutput, text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if x.told && !x.recorded {
-		x.recorded, x.call.runsLater = true, x.runs
+		x.recorded, x.call.runsLater, x.call.changes = true, x.runs, x.changes
 	}
 	return x.data, x.text
 }

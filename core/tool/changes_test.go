@@ -27,7 +27,7 @@ func TestBackgroundJobChanges(t *testing.T) {
 	if !ok {
 		t.Fatalf("no job %q", id)
 	}
-	<-j.Done()
+	within(t, j.Done(), "the job doesn't end")
 	w.gate.telling.Wait()
 	args, _ := json.Marshal(map[string]any{"bash_bg": map[string]string{"action": "status", "job_id": id}})
 	status := w.play(string(args))

@@ -72,6 +72,9 @@ func TestConversations(t *testing.T) {
 			if strings.Contains(string(ar.Comment), "On a Mac") {
 				w.gate.Broker.System = "darwin"
 			}
+			if strings.Contains(string(ar.Comment), "With Spotlight") {
+				w.gate.testOnlySpotlight = w.path("w/bin/mdfind")
+			}
 			for _, f := range ar.Files {
 				w.put(f.Name, f.Data)
 			}
@@ -127,15 +130,16 @@ func set(ar *txtar.Archive, name, data string) {
 	ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(data)})
 }
 
-// ages are more than any machine takes for what a test waits for.
-const ages = time.Hour
+// ages are more than any machine takes for what a test waits for, and less than the time that all of them have: what comes to
+// nothing fails its own test.
+const ages = 4 * time.Minute
 
 // testKey stands for the keychain's.
 var testKey = bytes.Repeat([]byte{7}, 32)
 
 // world is a scratch computer: a home folder with a workspace in it, a gate, a person, and clients.
 type world struct {
-	index    *search.Index // nil until the person chose a folder
+	index    atomic.Pointer[search.Index] // nil until the person chose a folder
 	t        *testing.T
 	gate     *Gate
 	dir      string
@@ -148,8 +152,11 @@ type world struct {
 	logFile  string
 	phrase   string // the last one that an answer gave
 	pictures map[string]string
-	rawText  bool     // answers are given as they are
-	errands  []string // what was started outside the sandbox
+	queued   chan struct{} // the questions that wait have changed
+	rawText  bool          // answers are given as they are
+	errands  []string      // what was started outside the sandbox
+	protocol string        // of MCP; "" is the newest
+	noted    func(context.Context, *mcp.LoggingMessageRequest)
 }
 
 func newWorld(t *testing.T, screen bool) *world {
@@ -193,7 +200,7 @@ func newWorld(t *testing.T, screen bool) *world {
 	w.gate = &Gate{Workspace: workspace, WorkspaceID: id, Home: grant.Home{Home: w.home, State: state, Workspace: workspace}, Grants: new(grant.Store),
 		Queue: approval.NewQueue(w.person, nil), Nonces: new(approval.Nonces), NonceSurface: !screen, Audit: log, Jobs: &job.Engine{Grace: ages}, testOnlyAnswerBy: ages, testOnlySlow: ages, Undo: undo, Snapshots: snapshots,
 		Policy: command.OpenPolicy(state, w.home, testKey), Own: command.Own{Names: []string{"handrail", "handrail-ui"}}, Rules: approval.OpenRules(state, testKey),
-		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Search: w.find, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Broker: broker.Broker{System: "linux", Run: w.errand, Apps: []string{w.apps()}}, Paused: func() bool { return false }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Session: func(s *client.Session) (Room, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -221,6 +228,7 @@ func newWorld(t *testing.T, screen bool) *world {
 			rooms[s.ID] = r
 			return r, nil
 		}}
+	w.gate.Search = w
 	t.Cleanup(func() { snapshots.Close(); log.Close(); undo.Close() })
 	return w
 }
@@ -267,7 +275,9 @@ func (w *world) connect() *mcp.ClientSession {
 	if _, err := s.Connect(w.t.Context(), st, nil); err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(w.t.Context(), ct, nil)
+	//lint:ignore SA1019 the protocols that have sessions have nothing else
+	options := &mcp.ClientOptions{LoggingMessageHandler: w.noted}
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, options).Connect(w.t.Context(), ct, &mcp.ClientSessionOptions{ProtocolVersion: w.protocol})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -301,7 +311,9 @@ func (w *world) play(line string) string {
 		case "do":
 			return w.do(strings.Fields(word))
 		}
-		res, err := w.connect().CallTool(w.t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+		ctx, cancel := context.WithTimeout(w.t.Context(), ages+time.Minute)
+		defer cancel()
+		res, err := w.connect().CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
 		if err != nil {
 			return "protocol error: " + w.plain(err.Error()) + "\n"
 		}
@@ -458,11 +470,7 @@ func (w *world) do(words []string) string {
 	case "end": // a job of any session ends
 		for _, j := range w.gate.Jobs.List("") {
 			if j.ID == words[1] {
-				select {
-				case <-j.Done():
-				case <-time.After(time.Minute):
-					w.t.Fatalf("%s doesn't end", j.ID)
-				}
+				within(w.t, j.Done(), j.ID+" doesn't end")
 			}
 		}
 	case "policy": // the person writes their policy file
@@ -474,7 +482,11 @@ func (w *world) do(words []string) string {
 	case "rm":
 		err = os.RemoveAll(w.path(words[1]))
 	case "search": // the person chooses folders for the search index, and they are read
-		err = w.search(words[1:])
+		var folders []string
+		for _, f := range words[1:] {
+			folders = append(folders, w.path(f))
+		}
+		err = w.search(folders)
 	case "put":
 		err = os.WriteFile(w.path(words[1]), []byte(strings.Join(words[2:], " ")+"\n"), 0o644)
 	case "mkdir":
@@ -498,9 +510,6 @@ func (w *world) do(words []string) string {
 
 // search makes an index over folders and has them read.
 func (w *world) search(folders []string) error {
-	for i, f := range folders {
-		folders[i] = w.path(f)
-	}
 	read := make(chan struct{}, 1)
 	var index *search.Index
 	index, err := search.Open(search.Options{File: filepath.Join(w.t.TempDir(), "index.db"), Closed: func(p string) bool { return strings.HasPrefix(filepath.Base(p), "id_") },
@@ -528,19 +537,34 @@ func (w *world) search(folders []string) error {
 		index.Close()
 	})
 	for s := index.Status(); s.Files == 0 || s.Busy; s = index.Status() {
-		<-read
+		within(w.t, read, "the index isn't read to its end")
 	}
-	w.index = index
+	w.index.Store(index)
 	return nil
 }
 
-func (w *world) find(ctx context.Context, q search.Query) ([]search.Hit, search.Status, error) {
-	if w.index == nil {
+func (w *world) Read(ctx context.Context, q search.Query, in search.Place, files []string) ([]search.Hit, error) {
+	return search.Read(ctx, search.Options{Closed: func(string) bool { return false }}, q, in, files)
+}
+
+// Find, Read, Chosen and Choose make the world what rag_search looks in.
+func (w *world) Find(ctx context.Context, q search.Query) ([]search.Hit, search.Status, error) {
+	index := w.index.Load()
+	if index == nil {
 		return nil, search.Status{}, nil
 	}
-	hits, err := w.index.Find(ctx, q)
-	return hits, w.index.Status(), err
+	hits, err := index.Find(ctx, q)
+	return hits, index.Status(), err
 }
+
+func (w *world) Chosen() ([]string, error) {
+	if index := w.index.Load(); index != nil {
+		return index.Folders(), nil
+	}
+	return nil, nil
+}
+
+func (w *world) Choose(folders []string) error { return w.search(folders) }
 
 // picture is everything that an undo puts back.
 func (w *world) picture(name string) string {

@@ -197,7 +197,7 @@ func TestDeletesForReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-j.Done()
+	within(t, j.Done(), "the job doesn't end")
 	if res := j.Result(); res.ExitCode != 0 || res.Stopped != "" {
 		t.Fatalf("%+v: %s", res, j.Output.All().Tail)
 	}

@@ -17,7 +17,7 @@ import (
 func TestDocs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Tools\n\nMade from core/tool by `go test ./core/tool -run TestDocs -update`.\n\n## Who may do what\n\n| effect | look | ask | trusted |\n| --- | --- | --- | --- |\n")
-	word := map[permission]string{no: "no", yes: "yes", asks: "asks once for a folder and session", asksEach: "asks each time"}
+	word := map[permission]string{no: "no", yes: "yes", asks: "asks once for a folder and session", asksEach: "asks each time", asksOnce: "asks once a session"}
 	for c := class(0); c < classes; c++ {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c, word[table[c][client.Look]], word[table[c][client.Ask]], word[table[c][client.Trusted]])
 	}
@@ -120,8 +120,16 @@ func TestSchemas(t *testing.T) {
 		}
 		t.Logf("the list at the level %s has %d bytes", level, total)
 	}
-	if n := len([]rune(Instructions)); n > 512 { // some clients cut there
-		t.Errorf("the instructions have %d characters", n)
+	for _, level := range []client.Level{client.Look, client.Ask} {
+		for _, phrase := range []bool{false, true} {
+			text := Instructions(level, phrase)
+			if n := len([]rune(text)); n > 512 { // some clients cut there
+				t.Errorf("the instructions have %d characters", n)
+			}
+			if strings.Contains(text, "window") == phrase || strings.Contains(text, "make the edit") != (level == client.Ask) {
+				t.Errorf("level %s, by a phrase %v: %s", level, phrase, text)
+			}
+		}
 	}
 }
 
@@ -135,7 +143,7 @@ func TestTable(t *testing.T) {
 			t.Error("never is allowed")
 		}
 	}
-	for _, c := range []class{writeHere, writeElse, protected, running, joining, network, reachable, pushing, showing, pasting} {
+	for _, c := range []class{writeHere, writeElse, protected, running, joining, network, reachable, pushing, showing, pasting, beyond} {
 		if table[c][client.Look] != no {
 			t.Errorf("look may %s", c)
 		}

@@ -76,7 +76,7 @@ var editTool = define[EditInput, EditOutput](Tool{
 		return p, hint.New("not_regular", fmt.Sprintf("%q is a folder", in.Path)).Then("give the path of a file in it")
 	}
 	o := edit.Options{NoLinks: true, BaseHash: value(in.BaseHash, ""), DryRun: value(in.DryRun, false), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo,
-		By: edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(in.Path)}}
+		By: c.by(short(in.Path))}
 	p.effects, p.run = g.change(at, value(in.Phrase, ""), o, func(outside bool, o edit.Options) (edit.Result, error) {
 		if outside {
 			return edit.EditCopy(at.dir, at.name, hunks, o)
@@ -181,6 +181,7 @@ func (g *Gate) changed(ctx context.Context, c *Call, at *place, r edit.Result) a
 	}
 	if !r.DryRun && !r.Unchanged {
 		g.written(out.Path)
+		c.undoable(r.UndoID)
 	}
 	if !r.DryRun && !r.Unchanged && g.editRunsLater(out.Path, r) {
 		out.RunsLater, c.runsLater = true, []string{out.Path}

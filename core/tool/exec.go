@@ -14,8 +14,10 @@ import (
 	"handrail/core/approval"
 	"handrail/core/client"
 	"handrail/core/command"
+	"handrail/core/grant"
 	"handrail/core/hint"
 	"handrail/core/job"
+	"handrail/sandbox"
 )
 
 // ExecInput is what exec takes. The names are OpenClaw's.
@@ -28,8 +30,8 @@ type ExecInput struct {
 	Background     *bool             `json:"background,omitempty" jsonschema:"go on in the background at once, with an open standard input"`
 	TimeoutSeconds *whole            `json:"timeoutSeconds,omitempty" jsonschema:"seconds until it is killed with all it started, also in the background; 0: never; default 1800"`
 	PTY            *bool             `json:"pty,omitempty" jsonschema:"run it in a terminal of 120 by 30 characters"`
-	Elevated       *bool             `json:"elevated,omitempty" jsonschema:"outside the sandbox: only where the person has switched that on for this client"`
-	Host           *string           `json:"host,omitempty" jsonschema:"auto and sandbox: in the sandbox; gateway, outside it, needs the person's switch; no node is paired"`
+	Elevated       *bool             `json:"elevated,omitempty" jsonschema:"the same as host gateway"`
+	Host           *string           `json:"host,omitempty" jsonschema:"auto and sandbox: in the sandbox; gateway: outside it, if the person switched that on for this client: each call asks; no node is paired"`
 	Ask            *string           `json:"ask,omitempty" jsonschema:"when the person is asked; it can only make their own setting stricter"`
 	Node           *string           `json:"node,omitempty" jsonschema:"for host node"`
 }
@@ -100,6 +102,12 @@ var execTool = define[ExecInput, ExecOutput](Tool{
 	if err := x.check(); err != nil {
 		return p, err
 	}
+	if g.Switches.Of(c.Session.Client.ID).Without(processTool.Name) {
+		x.stays()
+	}
+	if err := g.mayGoOutside(c, x); err != nil {
+		return p, err
+	}
 	dir, failed, err := g.execDir(c, value(in.Workdir, ""))
 	if err != nil {
 		return p, err
@@ -111,7 +119,7 @@ var execTool = define[ExecInput, ExecOutput](Tool{
 		return p, nil
 	}
 	x.dir = dir.path
-	if errand, ok, err := g.errand(c, in.Command, dir.path); ok {
+	if errand, ok, err := g.errand(c, in.Command, dir.path); ok && !x.outside {
 		return inExecWords(errand, dir.path), err
 	}
 	if x.shell, err = shell(); err != nil {
@@ -162,6 +170,9 @@ var execTool = define[ExecInput, ExecOutput](Tool{
 // execution is one command on its way from a call to a job.
 type execution struct {
 	in       ExecInput
+	outside  bool     // it is to run outside the sandbox
+	toEnd    bool     // it is waited for, however long it takes: the client can't follow it
+	folder   grant.ID // what dir was when the person was asked
 	dir      string
 	shell    string
 	env      []string // what the call sets, sorted
@@ -192,11 +203,8 @@ func (x *execution) check() error {
 		return bad("host is %q", host).Because("it is no name of a computer: it is one of " + strings.Join(execHosts, ", "))
 	case host == "node" || value(in.Node, "") != "":
 		return hint.New("no_node", "no node is paired").Because("Handrail runs commands on this computer only").Then("leave host and node out")
-	case host == "gateway" || value(in.Elevated, false):
-		return hint.New("not_switched_on", "this client may not work outside the sandbox").
-			Because("that has not been switched on for it; only the person can do that, in Handrail's menu, and this version has no such switch yet").
-			Then("run it in the sandbox: leave host and elevated out; request_access opens folders, and permissions such as the network are asked for where they are needed")
 	}
+	x.outside = host == "gateway" || value(in.Elevated, false)
 	if _, err := command.ParseAsk(value(in.Ask, "off")); err != nil {
 		return bad("%s", err)
 	}
@@ -207,7 +215,7 @@ func (x *execution) check() error {
 		return hint.New("not_a_command", "/approve is no command").Because("only the person answers questions, in Handrail's window").
 			Then("tell them that a question waits")
 	}
-	blocked, invalid := command.CheckEnvironment(in.Env, false)
+	blocked, invalid := command.CheckEnvironment(in.Env, x.outside)
 	var wrong []string
 	if len(blocked) > 0 {
 		wrong = append(wrong, "not allowed: "+strings.Join(blocked, ", "))
@@ -246,8 +254,12 @@ func (g *Gate) execDir(c *Call, path string) (dir workdir, failed string, err er
 
 // judge reads the script, refuses what may not run, and says whether the person is asked.
 func (x *execution) judge(g *Gate, r Room) error {
+	files := command.Files(seen{g.files(), r.Policy.Decider()})
+	if x.outside {
+		files = g.files()
+	}
 	x.read = command.Analyse(x.in.Command, command.Context{Shell: command.ParseShell(filepath.Base(x.shell)), Dir: x.dir, Home: g.Home.Home,
-		Path: filepath.SplitList(variableOf(x.environment(r), "PATH")), Files: seen{g.files(), r.Policy.Decider()}, Temp: []string{r.Temp}})
+		Path: filepath.SplitList(variableOf(x.environment(g, r), "PATH")), Files: files, Temp: []string{r.Temp}})
 	if name, ok := g.Own.Starts(x.read); ok {
 		return hint.New("denied", fmt.Sprintf("the command starts Handrail's own program %q", name)).Because("assistants don't control Handrail").
 			Then("ask the person to do what you need there")
@@ -261,7 +273,14 @@ func (x *execution) judge(g *Gate, r Room) error {
 		g.PolicyWaits()
 	}
 	wanted, _ := command.ParseAsk(value(x.in.Ask, "off"))
-	mode := policy.Sandbox
+	mode, where := policy.Sandbox, "the sandbox"
+	if x.outside {
+		mode, where = policy.Host, "commands outside the sandbox"
+		if why := command.Untold(x.read); why != "" { // nothing would keep Handrail's own programs from it
+			return hint.New("denied", "what this command runs can't be told before it runs").Because("it holds " + why + ", and it is to run outside the sandbox").
+				Then("write programs by their names, without variables in their place, eval and the like")
+		}
+	}
 	if x.in.Ask != nil && wanted > mode.Ask {
 		x.warnings = append(x.warnings, fmt.Sprintf("ask %s was not taken: the person's setting is %s, and a call can only make it stricter", wanted, mode.Ask))
 	}
@@ -277,13 +296,16 @@ func (x *execution) judge(g *Gate, r Room) error {
 	if status.Problem != "" {
 		x.judged.Why = append(x.judged.Why, "the policy file can't be read")
 	}
-	if x.judged.Missed {
+	switch {
+	case x.outside && x.judged.Outcome == command.RunScript: // each call is asked for, whatever the list says
+		x.judged.Outcome = command.AskPerson
+	case x.judged.Missed && !x.outside: // no lasting rule reaches outside
 		x.offer(g)
 	}
 	switch {
 	case x.judged.Outcome == command.RefuseScript:
 		return hint.New("denied", "exec denied: "+cmp.Or(strings.Join(x.judged.Why, "; "), "the policy refuses it")).
-			Because(fmt.Sprintf("the person's policy for the sandbox is %s", mode)).Then("tell them what you need; only they change it")
+			Because(fmt.Sprintf("the person's policy for %s is %s", where, mode)).Then("tell them what you need; only they change it")
 	case x.judged.Outcome == command.AskPerson, x.judged.Decision.Allowed:
 		x.run = x.read.Run()
 		if x.judged.Outcome == command.RunScript && x.run.Exact { // the list judged something else than would run
@@ -295,8 +317,16 @@ func (x *execution) judge(g *Gate, r Room) error {
 	return nil
 }
 
+// stays has the command run to its end, in the time that it may take: without process nobody could follow it.
+func (x *execution) stays() {
+	if value(x.in.Background, false) || x.in.YieldMs != nil {
+		x.warnings = append(x.warnings, "background and yieldMs were not taken: process is turned off for this client, so the command runs to its end")
+	}
+	x.in.Background, x.in.YieldMs, x.toEnd = nil, nil, true
+}
+
 // environment is what the command finds.
-func (x *execution) environment(r Room) []string {
+func (x *execution) environment(g *Gate, r Room) []string {
 	set := map[string]string{"PWD": x.dir, "HANDRAIL_TOOL": "exec"}
 	if value(x.in.PTY, false) {
 		set["TERM"] = "xterm-256color"
@@ -307,7 +337,11 @@ func (x *execution) environment(r Room) []string {
 		}
 		set[name] = v
 	}
-	env := slices.DeleteFunc(slices.Clone(r.Env), func(e string) bool {
+	base := r.Env
+	if x.outside {
+		base = g.ownEnvironment(r)
+	}
+	env := slices.DeleteFunc(slices.Clone(base), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
 		_, ok := set[name]
 		return ok
@@ -331,7 +365,13 @@ func (g *Gate) startExec(ctx context.Context, c *Call, x *execution) (*job.Job, 
 		argv = []string{x.shell, "-c", x.run.Script}
 	}
 	timeout := time.Duration(value(x.in.TimeoutSeconds, timeoutDefault)) * time.Second
-	spec := job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: x.in.Command, Argv: argv, Dir: x.dir, Env: x.environment(r), Policy: r.Policy,
+	if x.outside {
+		if err := g.mayGoOutside(c, x); err != nil { // it may have been turned off while the person was asked
+			return nil, err
+		}
+		r.Policy = sandbox.Outside(r.Policy.Machine())
+	}
+	spec := job.Spec{Session: c.Session.ID, Tool: c.Tool.Name, Text: x.in.Command, Argv: argv, Dir: x.dir, DirDevice: x.folder.Device, DirInode: x.folder.Inode, Env: x.environment(g, r), Policy: r.Policy,
 		Timeout: timeout, Work: r.Work, Background: value(x.in.Background, false), Interactive: value(x.in.Background, false)}
 	if value(x.in.PTY, false) {
 		spec.Terminal = &job.DefaultSize
@@ -356,9 +396,13 @@ func (g *Gate) yield(ctx context.Context, c *Call, j *job.Job, x *execution) (an
 	defer stop()
 	timer := time.NewTimer(min(wait, c.left()))
 	defer timer.Stop()
+	over := timer.C
+	if x.toEnd {
+		over = nil
+	}
 	select {
 	case <-j.Done():
-	case <-timer.C:
+	case <-over:
 		j.Hand()
 	case <-ctx.Done():
 		j.Stop(job.Cancelled)

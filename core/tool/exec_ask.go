@@ -94,12 +94,16 @@ func closed(c <-chan struct{}) bool {
 // pending is the answer while the person hasn't decided.
 func (a *askedCommand) pending() answer {
 	out := ExecOutput{Status: "approval-pending", ApprovalID: a.id, ExpiresAtMs: a.began.Add(approval.Lives).UnixMilli(), AllowedDecisions: []string{"allow-once", "deny"},
-		Host: "sandbox", Command: a.request.Command.Runs, Cwd: a.runs.dir, Warnings: a.runs.warnings}
+		Host: a.runs.host(), Command: a.request.Command.Runs, Cwd: a.runs.dir, Warnings: a.runs.warnings}
 	if a.request.Command.Rule != nil {
 		out.AllowedDecisions = []string{"allow-once", "allow-always", "deny"}
 	}
+	next := fmt.Sprintf("look with process, action poll, sessionId %s. Don't send it again", a.id)
+	if a.runs.toEnd {
+		next = "send the same call again to have its result"
+	}
 	return answer{text: fmt.Sprintf("Approval pending (id %s): the command has not started. Handrail asks the person on their screen; tell them that a question waits. "+
-		"It starts by itself when they allow it: look with process, action poll, sessionId %s. Don't send it again.", a.id, a.id), data: out}
+		"It starts by itself when they allow it: %s.", a.id, next), data: out}
 }
 
 // putToPerson finds the question that the call has asked already, or asks it.
@@ -211,7 +215,10 @@ func (a *askedCommand) again(g *Gate) (approval.Request, error) {
 	if err != nil {
 		return approval.Request{}, err
 	}
-	x := &execution{in: a.runs.in, dir: a.runs.dir, shell: a.runs.shell, env: a.runs.env}
+	x := &execution{in: a.runs.in, dir: a.runs.dir, shell: a.runs.shell, env: a.runs.env, outside: a.runs.outside}
+	if err := g.mayGoOutside(a.call, x); err != nil {
+		return approval.Request{}, err
+	}
 	if err := x.judge(g, room); err != nil {
 		return approval.Request{}, err
 	}
@@ -228,6 +235,9 @@ func (g *Gate) commandRequest(c *Call, x *execution) (approval.Request, error) {
 	if err != nil {
 		return r, hint.New("changed", fmt.Sprintf("the folder %q is no longer there", x.dir)).Wrap(err)
 	}
+	if x.outside {
+		r.Kind = approval.Outside
+	}
 	q := &approval.Command{Text: x.in.Command, Runs: x.run.String(), Env: x.env, Why: x.judged.Why, Rule: x.rule}
 	if x.run.Argv == nil {
 		q.Shell = x.shell
@@ -236,9 +246,23 @@ func (g *Gate) commandRequest(c *Call, x *execution) (approval.Request, error) {
 		return r, hint.New("too_long", "the command is too long to be asked for").Because(fmt.Sprintf("at most %d bytes can be shown", approval.MaxCommand)).
 			Then("put it into a script, and run that")
 	}
+	if x.outside {
+		room, err := g.room(c.Session)
+		if err != nil {
+			return r, err
+		}
+		for _, e := range g.ownEnvironment(room) {
+			name, _, _ := strings.Cut(e, "=")
+			q.Inherits = append(q.Inherits, name)
+		}
+	}
 	bound, open := command.Bind(x.read)
 	q.Open = open
 	for _, b := range bound {
+		if x.outside && (g.inReach(b.Path) || g.inReach(b.Real)) {
+			return r, hint.New("denied", fmt.Sprintf("%q can't run outside the sandbox", b.Path)).Because("an assistant may change it, so that it could be another when it starts than the person was shown").
+				Then("write what it does in command, so that the person reads it; or ask them to run it themselves")
+		}
 		f := approval.File{Path: b.Path, Real: b.Real, ID: grant.ID{Device: b.ID.Device, Inode: b.ID.Inode}, Script: b.Script}
 		if b.Mutable {
 			if f.SHA256, err = fileHash(b.Real); err != nil {
@@ -261,7 +285,7 @@ func (g *Gate) commandRequest(c *Call, x *execution) (approval.Request, error) {
 	if value(x.in.PTY, false) || value(x.in.Background, false) {
 		q.Why = append(slices.Clone(q.Why), "it can be given input while it runs")
 	}
-	r.FolderID, r.Command = id, q
+	r.FolderID, r.Command, x.folder = id, q, id
 	r.Reason = cut(value(x.in.Title, ""))
 	return r, nil
 }

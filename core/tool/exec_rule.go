@@ -70,14 +70,17 @@ func (x *execution) stillSettled(g *Gate, c *Call) error {
 // once; that it can't be recorded does.
 func (g *Gate) keepRule(c *Call, r approval.Request, surface string) error {
 	note := audit.Record{Kind: audit.Note, Call: c.ID, Tool: c.Tool.Name, Text: "a lasting rule: exec " + r.Command.Runs, Paths: []string{r.Folder}, By: surface, Outcome: "ok"}
-	id, err := g.Rules.Keep(r)
-	note.Detail = "rule " + id
+	id, err := r.RuleID()
+	if err == nil { // it is recorded before it counts
+		note.Detail = "rule " + id
+		if err := g.append(c, note); err != nil {
+			return err
+		}
+		_, err = g.Rules.Keep(r)
+	}
 	if err != nil {
 		note.Outcome, note.Detail = "failed", err.Error()
-	}
-	if err := g.append(c, note); err != nil {
-		_ = g.Rules.Remove(id)
-		return err
+		return g.append(c, note)
 	}
 	return nil
 }

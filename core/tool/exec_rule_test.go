@@ -47,7 +47,7 @@ func always(r approval.Request) approval.Decision { return approval.AllowAlways(
 // asks reports whether a call asks; if it doesn't, its output is given. A question that it asks is refused.
 func (w *world) asks(t *testing.T, p *slow, args string) (asked *approval.Request, out string) {
 	t.Helper()
-	w.gate.testOnlyAnswerBy = time.Minute
+	w.gate.testOnlyAnswerBy = ages
 	defer func() { w.gate.testOnlyAnswerBy = time.Millisecond }()
 	answered, done := make(chan approval.Request, 1), make(chan struct{})
 	go func() {
@@ -72,8 +72,8 @@ func (w *world) asks(t *testing.T, p *slow, args string) (asked *approval.Reques
 func (w *world) chooses(t *testing.T, p *slow, args string, answer func(approval.Request) approval.Decision) approval.Request {
 	t.Helper()
 	id := w.pending(t, args)
-	r := <-p.shown
-	p.answers <- answer
+	r := p.sees(t)
+	p.says(t, answer)
 	if text := w.poll(t, id); !strings.Contains(text, "code 0") {
 		t.Fatalf("%s: %s", args, text)
 	}
@@ -260,12 +260,12 @@ func TestAlwaysNotOffered(t *testing.T) {
 		"xargs wc", "find . -exec wc {} \\\\;", "env wc a.txt", "wc -l a.txt > b"} {
 		args := fmt.Sprintf(`{"command": "%s", "workdir": "proj"}`, strings.ReplaceAll(strings.ReplaceAll(script, `\\`, `\`), `\`, `\\`))
 		id := w.pending(t, args)
-		r := <-p.shown
+		r := p.sees(t)
 		if r.Command.Rule != nil {
 			t.Errorf("%s: offered %+v", script, r.Command.Rule)
 		}
 		// An answer that chooses a rule all the same is none.
-		p.answers <- always
+		p.says(t, always)
 		if text := w.poll(t, id); !strings.HasPrefix(text, "error ") {
 			t.Errorf("%s: it ran: %s", script, text)
 		}
@@ -300,4 +300,26 @@ func TestAlwaysNotOffered(t *testing.T) {
 			t.Errorf("not asked: %s", out)
 		}
 	})
+}
+
+// A rule that can't be recorded isn't kept, not for a moment.
+func TestRuleUnrecorded(t *testing.T) {
+	w, p := ruleWorld(t)
+	w.pending(t, countsArgs)
+	r := p.sees(t)
+	if _, err := r.RuleID(); err != nil {
+		t.Fatal(err)
+	}
+	file := w.gate.Rules.File()
+	if err := w.gate.Audit.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := &Call{ID: "c", Session: w.sessions.Live()[0], Tool: execTool}
+	if err := w.gate.keepRule(c, r, "dialog"); err == nil {
+		t.Error("it goes on")
+	}
+	if _, err := os.Lstat(file); !os.IsNotExist(err) {
+		t.Errorf("the rule was written: %v", err)
+	}
+	p.says(t, refuse)
 }

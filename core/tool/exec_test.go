@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,6 +40,33 @@ func (s *slow) Ask(ctx context.Context, r approval.Request) approval.Decision {
 	}
 }
 
+// within gives what comes, or is closed, before the test has waited for ages.
+func within[T any](t *testing.T, from <-chan T, otherwise string) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(ages):
+		t.Fatal(otherwise)
+	}
+	return v
+}
+
+// sees waits for the next question.
+func (s *slow) sees(t *testing.T) approval.Request {
+	t.Helper()
+	return within(t, s.shown, "nothing is asked")
+}
+
+// says answers a question.
+func (s *slow) says(t *testing.T, answer func(approval.Request) approval.Decision) {
+	t.Helper()
+	select {
+	case s.answers <- answer:
+	case <-time.After(ages):
+		t.Fatal("no question takes an answer")
+	}
+}
+
 func allow(r approval.Request) approval.Decision { return approval.Allow(r, "dialog") }
 
 func refuse(approval.Request) approval.Decision {
@@ -50,7 +76,13 @@ func refuse(approval.Request) approval.Decision {
 // waitingWorld is a world in which calls answer at once that a question waits.
 func waitingWorld(t *testing.T) (*world, *slow) {
 	w, p := newWorld(t, true), newSlow()
-	w.gate.Queue = approval.NewQueue(p, nil)
+	w.queued = make(chan struct{}, 1)
+	w.gate.Queue = approval.NewQueue(p, func() {
+		select {
+		case w.queued <- struct{}{}:
+		default:
+		}
+	})
 	w.gate.testOnlyAnswerBy = time.Millisecond
 	t.Cleanup(w.close)
 	return w, p
@@ -99,7 +131,7 @@ func TestAskedCommandRunsByItself(t *testing.T) {
 	w.put("w/proj/a.txt", []byte("one\n"))
 	args := `{"command": "cat a.txt; pwd", "workdir": "proj", "ask": "always", "env": {"B": "2", "A": "1"}, "timeoutSeconds": 600}`
 	id := w.pending(t, args)
-	r := <-p.shown
+	r := p.sees(t)
 	c := r.Command
 	if r.Kind != approval.Exec || !r.Kind.Once() || c.Text != "cat a.txt; pwd" || c.Runs != "/usr/bin/cat a.txt; pwd" && c.Runs != "/bin/cat a.txt; pwd" || fmt.Sprint(c.Env) != "[A=1 B=2]" || r.Folder != filepath.Join(w.gate.Workspace, "proj") {
 		t.Errorf("asked %+v %+v", r, c)
@@ -118,7 +150,7 @@ func TestAskedCommandRunsByItself(t *testing.T) {
 	if n := len(w.gate.Jobs.List("")); n != 0 {
 		t.Errorf("%d jobs run before the answer", n)
 	}
-	p.answers <- allow
+	p.says(t, allow)
 	if text := w.poll(t, id); !strings.Contains(text, "one\n") || !strings.Contains(text, r.Folder) || !strings.Contains(text, "code 0") {
 		t.Errorf("poll: %s", text)
 	}
@@ -129,7 +161,7 @@ func TestAskedCommandRunsByItself(t *testing.T) {
 	if again := w.pending(t, args); again == id {
 		t.Error("an answer was used twice")
 	}
-	<-p.shown
+	p.sees(t)
 }
 
 // What was shown and what is there when it starts must be the same; every difference keeps it from running.
@@ -173,9 +205,9 @@ func TestAskedCommandChanges(t *testing.T) {
 			w.script("w/proj/run.sh", "echo ran")
 			w.script("w/proj/bin/mytool", "echo ran")
 			id := w.pending(t, fmt.Sprintf(`{"command": %q, "workdir": "proj", "ask": "always", "env": {"PATH": %q}}`, c.command, w.path("w/proj/bin")))
-			<-p.shown
+			p.sees(t)
 			c.change(t, w)
-			p.answers <- allow
+			p.says(t, allow)
 			settle(t, w, id)
 			if paused := w.gate.Paused(); paused {
 				w.gate.Paused = func() bool { return false }
@@ -200,11 +232,7 @@ func settle(t *testing.T, w *world, id string) {
 	w.gate.mu.Lock()
 	a := w.gate.asked[id]
 	w.gate.mu.Unlock()
-	select {
-	case <-a.settled:
-	case <-time.After(time.Minute):
-		t.Fatal("the question isn't settled")
-	}
+	within(t, a.settled, "the question isn't settled")
 }
 
 // script makes a shell script that can be run.
@@ -256,8 +284,8 @@ func TestAskedCommandAttacks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, p := waitingWorld(t)
 			id := w.pending(t, args)
-			<-p.shown
-			p.answers <- c.answer
+			p.sees(t)
+			p.says(t, c.answer)
 			if text := w.poll(t, id); !strings.HasPrefix(text, "error ") {
 				t.Errorf("poll: %s", text)
 			}
@@ -270,13 +298,13 @@ func TestAskedCommandAttacks(t *testing.T) {
 		w, p := waitingWorld(t)
 		id := w.pending(t, args)
 		var kept approval.Decision
-		<-p.shown
-		p.answers <- func(r approval.Request) approval.Decision { kept = approval.Allow(r, "dialog"); return kept }
+		p.sees(t)
+		p.says(t, func(r approval.Request) approval.Decision { kept = approval.Allow(r, "dialog"); return kept })
 		w.poll(t, id)
 		w.gate.testOnlyAnswerBy = time.Millisecond
 		next := w.pending(t, `{"command": "echo two", "ask": "always"}`)
-		<-p.shown
-		p.answers <- func(approval.Request) approval.Decision { return kept }
+		p.sees(t)
+		p.says(t, func(approval.Request) approval.Decision { return kept })
 		if text := w.poll(t, next); !strings.HasPrefix(text, "error ") {
 			t.Errorf("an answer was good for another command: %s", text)
 		}
@@ -284,7 +312,7 @@ func TestAskedCommandAttacks(t *testing.T) {
 	t.Run("impersonation", func(t *testing.T) {
 		w, p := waitingWorld(t)
 		id := w.pending(t, args)
-		<-p.shown
+		p.sees(t)
 		w.now = "b"
 		for _, action := range []string{"poll", "log", "kill", "clear", "remove"} {
 			if text, failed := w.raw(fmt.Sprintf(`{"process": {"action": %q, "sessionId": %q}}`, action, id)); !failed || !strings.Contains(text, "[not_found]") {
@@ -298,7 +326,7 @@ func TestAskedCommandAttacks(t *testing.T) {
 			t.Error("another session joined the question")
 		}
 		w.now = "a"
-		p.answers <- allow
+		p.says(t, allow)
 		if text := w.poll(t, id); !strings.Contains(text, "one") {
 			t.Errorf("its own session: %s", text)
 		}
@@ -316,14 +344,14 @@ func TestAskedCommandAttacks(t *testing.T) {
 		if n := len(w.gate.Queue.Waiting()); n != approval.PerClient {
 			t.Errorf("%d questions wait", n)
 		}
-		if <-p.shown; len(p.shown) != 0 {
+		if p.sees(t); len(p.shown) != 0 {
 			t.Error("more than one question is on the screen")
 		}
 	})
 	t.Run("the session ends while it is shown", func(t *testing.T) {
 		w, p := waitingWorld(t)
 		id := w.pending(t, args)
-		<-p.shown
+		p.sees(t)
 		w.gate.mu.Lock()
 		a := w.gate.asked[id]
 		w.gate.mu.Unlock()
@@ -336,7 +364,7 @@ func TestAskedCommandAttacks(t *testing.T) {
 	t.Run("withdrawn by its client", func(t *testing.T) {
 		w, p := waitingWorld(t)
 		id := w.pending(t, args)
-		<-p.shown
+		p.sees(t)
 		if text, failed := w.raw(fmt.Sprintf(`{"process": {"action": "kill", "sessionId": %q}}`, id)); failed || !strings.Contains(text, "does not run") {
 			t.Errorf("kill: %s", text)
 		}
@@ -371,14 +399,14 @@ func TestAskedCommandAttacks(t *testing.T) {
 			calls.Go(func() { got[i] = ask() })
 		}
 		calls.Wait()
-		<-p.shown
-		p.answers <- allow
+		p.sees(t)
+		p.says(t, allow)
 		for _, a := range got {
 			if a != got[0] {
 				t.Fatal("more than one question")
 			}
 		}
-		<-got[0].settled
+		within(t, got[0].settled, "the question isn't settled")
 		if n := len(w.gate.Jobs.List("")); got[0].err != nil || n != 1 {
 			t.Errorf("%d jobs ran: %v", n, got[0].err)
 		}
@@ -388,14 +416,8 @@ func TestAskedCommandAttacks(t *testing.T) {
 // waiting waits until n questions do.
 func (w *world) waiting(t *testing.T, n int) {
 	t.Helper()
-	late := time.After(time.Minute)
 	for len(w.gate.Queue.Waiting()) != n {
-		select {
-		case <-late:
-			t.Fatalf("%d questions wait", len(w.gate.Queue.Waiting()))
-		default:
-			runtime.Gosched()
-		}
+		within(t, w.queued, "other questions wait")
 	}
 }
 
@@ -411,9 +433,9 @@ func TestAskedCommandClientGone(t *testing.T) {
 		defer close(ended)
 		_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": "echo one", "ask": "always"}})
 	}()
-	<-p.shown
+	p.sees(t)
 	cancel()
-	<-ended
+	within(t, ended, "the call goes on")
 	w.waiting(t, 0)
 	w.gate.Jobs.Close(job.Stopped)
 	if n := len(w.gate.Jobs.List("")); n != 0 {
@@ -429,5 +451,40 @@ func TestFileHashOfPipe(t *testing.T) {
 	}
 	if sum, err := fileHash(pipe); err == nil {
 		t.Errorf("a pipe has the hash %q", sum)
+	}
+}
+
+// Without process a client couldn't follow a command, so it is waited for until it ends, whatever the call says and clients wait.
+func TestExecWithoutProcess(t *testing.T) {
+	w, p := waitingWorld(t)
+	w.gate.Switches = grant.OpenSwitches(w.gate.Home.State, nil, true)
+	for _, on := range []bool{true, false} {
+		if err := w.gate.Switches.Set("stdio:aask", "process", on); err != nil {
+			t.Fatal(err)
+		}
+		for _, how := range []string{`"background": true`, `"yieldMs": 10`, `"timeoutSeconds": 60`} {
+			first := "sleep 0.1" // it is waited for
+			if on {
+				first = "sleep 300" // it isn't, however slow the machine
+			}
+			text, failed := w.raw(`{"exec": {"command": "` + first + `; echo ended", ` + how + `}}`)
+			if waits := strings.HasSuffix(text, "ended"); failed || waits == on || strings.Contains(text, "runs to its end") != (!on && !strings.Contains(how, "timeout")) {
+				t.Errorf("process on: %v, %s: %s", on, how, text)
+			}
+		}
+	}
+	if n := w.gate.runningExec(w.sessions.Live()[0].ID); n != 3 {
+		t.Errorf("%d run on", n)
+	}
+	args := `{"command": "echo asked", "ask": "always"}`
+	w.pending(t, args)
+	p.sees(t)
+	if text, _ := w.raw(`{"exec": ` + args + `}`); !strings.Contains(text, "same call again") || strings.Contains(text, "process, action") {
+		t.Errorf("it waits: %s", text)
+	}
+	p.says(t, allow)
+	w.gate.testOnlyAnswerBy = ages
+	if text, failed := w.raw(`{"exec": ` + args + `}`); failed || text != "asked" {
+		t.Errorf("it was allowed: %s", text)
 	}
 }

@@ -28,7 +28,6 @@ import (
 	"handrail/core/grant"
 	"handrail/core/hint"
 	"handrail/core/job"
-	"handrail/core/search"
 	"handrail/sandbox"
 )
 
@@ -51,8 +50,8 @@ type Gate struct {
 	Snapshots *edit.Snapshots
 	// Session gives a session's policy without its grants, and its folders.
 	Session func(*client.Session) (Room, error)
-	// Search looks in the index of the folders that the person chose; a status without folders says that there are none.
-	Search func(context.Context, search.Query) ([]search.Hit, search.Status, error)
+	// Search is what rag_search looks in.
+	Search Searcher
 	Paused func() bool
 	Log    *slog.Logger
 	// Policy is what the person has settled beforehand about commands of exec; nil refuses all of them. Own names our programs,
@@ -61,27 +60,44 @@ type Gate struct {
 	Own    command.Own
 	// Rules are the lasting rules for commands that the person chose; nil offers none.
 	Rules *approval.Rules
+	// Switches are what the person turned on, and which tools they turned off, per client; nil is nothing.
+	Switches *grant.Switches
+	// Offline says that the person lets no client reach other computers, whatever it was granted. nil: they may be asked.
+	Offline func() bool
 	// PolicyWaits is called, on any goroutine, when a call finds that the policy file would allow more than the person agreed to.
 	// It returns at once. nil: nobody is told.
 	PolicyWaits func()
+	// Answered is called, on any goroutine, with the text that a call was answered, by the call's ID in the activity log. nil:
+	// nobody is told.
+	Answered func(call, text string)
 
-	testOnlyAnswerBy time.Duration // instead of answerBy
-	testOnlyFiles    command.Files // instead of this computer's, for who may write what
-	testOnlySlow     time.Duration // instead of what else a slow machine could miss: yieldDefault, idleFor, checkTime
+	testOnlyAnswerBy  time.Duration // instead of answerBy
+	testOnlyFiles     command.Files // instead of this computer's, for who may write what
+	testOnlySpotlight string        // instead of mdfind
+	testOnlySlow      time.Duration // instead of what else a slow machine could miss: yieldDefault, idleFor, checkTime
 
 	making sync.Mutex // held while a folder that the person allowed is made and granted
 
 	mu      sync.Mutex
 	watched map[string]*watched // by job
+	waking  map[string]int      // how many ends of jobs a session is being told of
 	folders map[string]string   // by session: where its last command ended
 	asked   map[string]*askedCommand
+	offered map[string]*offer // by session
 	polled  map[*job.Job]*following
 	calls   map[string]int // by session: how many are under way
 	telling sync.WaitGroup
+	closed  bool
 }
 
-// Close waits until it is known and recorded what the last jobs changed. No call may be made any more.
-func (g *Gate) Close() { g.telling.Wait() }
+// Close refuses calls from now on, and waits until those under way have ended and it is recorded what the last jobs changed. Sessions
+// and jobs must have ended: a call waits for its own.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.telling.Wait()
+}
 
 // Room is what a session has of its own.
 type Room struct {
@@ -99,12 +115,16 @@ type Call struct {
 	Began   time.Time
 	gone    <-chan struct{}
 	notify  func(progress float64, message string)
+	// wake tells the client something after the call was answered; nil where the protocol has no way to.
+	wake func(level, message string)
 	// patience is how long it waits at most.
 	patience time.Duration
 	// same is equal for calls of one tool with the same arguments: such a call is the one that comes back for its answer.
 	same [sha256.Size]byte
 	// runsLater are files that the call made or changed and that something else runs later, for the record of its result.
 	runsLater []string
+	// changes name what can be put back of what it changed, for the same record.
+	changes []string
 	// leftRunning is the job that a call left running, for the same record.
 	leftRunning string
 }
@@ -117,6 +137,15 @@ func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *C
 	if token := req.Params.GetProgressToken(); token != nil && req.Session != nil {
 		c.notify = func(progress float64, message string) {
 			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: progress, Message: message})
+		}
+	}
+	// From 2026-07-28 on nothing is sent but in answer to a request.
+	if req.Session != nil && c.Session != nil && c.Session.Level > client.Look && req.ProtocolVersion() < "2026-07-28" {
+		c.wake = func(level, message string) {
+			if ctx := c.Session.Context(); ctx.Err() == nil { // a session that has ended is told nothing
+				//lint:ignore SA1019 it is the only way in the protocols that have sessions
+				_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: "handrail", Data: message})
+			}
 		}
 	}
 	return c
@@ -133,6 +162,9 @@ func (g *Gate) enter(c *Call) (leave func(), err error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.closed {
+		return nil, hint.New("closing", "the call was not made").Because("Handrail is ending").Then("ask the person to open it again")
+	}
 	if g.calls[who] >= mostCalls {
 		return nil, hint.New("too_many_calls", "the call was not made").Because(fmt.Sprintf("%d calls of this session are under way", mostCalls)).
 			Then("wait for answers before you send more")
@@ -141,13 +173,27 @@ func (g *Gate) enter(c *Call) (leave func(), err error) {
 		g.calls = make(map[string]int)
 	}
 	g.calls[who]++
+	g.telling.Add(1)
 	return func() {
+		defer g.telling.Done()
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.calls[who]--; g.calls[who] == 0 {
 			delete(g.calls, who)
 		}
 	}, nil
+}
+
+// by says in the list of what can be undone who made a change.
+func (c *Call) by(text string) edit.By {
+	return edit.By{Session: c.Session.ID, Client: c.Session.Client.Label(), Tool: c.Tool.Name, Text: text}
+}
+
+// undoable notes what was kept of what the call replaced; "" is nothing.
+func (c *Call) undoable(id string) {
+	if id != "" {
+		c.changes = append(c.changes, id)
+	}
 }
 
 // answerBy is when a call that waits answers, before clients cut it at 60 s.
@@ -179,11 +225,14 @@ const (
 	showing                // open an app or a document, set the clipboard, notify, set the volume
 	pasting                // read the clipboard
 	deleting               // delete in a granted folder, seen in the script
+	choosing               // put folders into the search index
+	beyond                 // a command outside the sandbox, where that is switched on for the client
 	classes
 )
 
 var classNames = [classes]string{"never", "read here", "read elsewhere", "write here", "write elsewhere", "protected name", "run", "join", "network", "network that was granted", "push",
-	"open an app or a document, set the clipboard, notify, set the volume", "read the clipboard", "delete in a granted folder"}
+	"open an app or a document, set the clipboard, notify, set the volume", "read the clipboard", "delete in a granted folder", "put folders into the search index, while there are none",
+	"run outside the sandbox, once that is switched on for the client"}
 
 func (c class) String() string { return classNames[c] }
 
@@ -195,6 +244,7 @@ const (
 	yes
 	asks     // once for a folder and session
 	asksEach // each time
+	asksOnce // in a session
 )
 
 // table says who may do what, and when the person is asked: DESIGN's table, for what the tools can do so far.
@@ -213,6 +263,8 @@ var table = map[class]map[client.Level]permission{
 	showing:   {client.Ask: yes, client.Trusted: yes},
 	pasting:   {client.Ask: asksEach, client.Trusted: asks},
 	deleting:  {client.Ask: asks, client.Trusted: yes},
+	beyond:    {client.Ask: asksEach, client.Trusted: asksEach},
+	choosing:  {client.Look: asksOnce, client.Ask: asksOnce, client.Trusted: asksOnce},
 }
 
 // effect is one thing that a call would do.
@@ -259,6 +311,7 @@ const (
 	errand // something done outside the sandbox; what it opens is an effect of its own
 	paste
 	remove // delete in a granted folder, by a command
+	choose // have folders searched
 )
 
 // pass judges a plan's effects, records the intent, runs it and records the result.
@@ -336,7 +389,7 @@ func (g *Gate) refused(c *Call, p plan, err error) error {
 
 func (g *Gate) record(c *Call, kind audit.Kind, p plan, by, outcome, detail string) error {
 	g.mu.Lock()
-	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail, RunsLater: first(c.runsLater, mostChanged), Job: c.leftRunning}
+	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail, RunsLater: first(c.runsLater, mostChanged), Changes: first(c.changes, mostChanged), Job: c.leftRunning}
 	g.mu.Unlock()
 	for _, e := range p.effects {
 		if e.place != nil {
@@ -381,13 +434,23 @@ func (g *Gate) room(s *client.Session) (Room, error) {
 	if g.reaches(s, grant.Loopback, "") {
 		r.Policy = r.Policy.AllowLoopback()
 	}
-	return r, nil
+	return g.switched(s, r), nil
 }
 
 // reaches says whether a session may connect somewhere, by a grant or by the table. A sign-in needs a grant, which names the
 // host that the person was shown.
 func (g *Gate) reaches(s *client.Session, what grant.Reach, host string) bool {
+	if what != grant.Loopback && g.offline() {
+		return false
+	}
 	return g.Grants.Reaches(s.ID, what, host) || what != grant.SignIn && table[network][s.Level] == yes
+}
+
+func (g *Gate) offline() bool { return g.Offline != nil && g.Offline() }
+
+// leaves says that an effect reaches another computer.
+func (e effect) leaves() bool {
+	return e.kind == push && e.way.host != "" || e.kind == reach && e.way.reach != grant.Loopback
 }
 
 // classify gives the row of the table that an effect falls under, and the rule that says so.
@@ -405,6 +468,8 @@ func (g *Gate) classify(s *client.Session, e effect) (class, string, error) {
 		return showing, "", nil
 	case e.kind == paste:
 		return pasting, "", nil
+	case e.kind == choose:
+		return choosing, "", nil
 	case e.kind == remove && g.deleteGranted(s.ID, e.place):
 		return writeHere, "", nil
 	case e.kind == remove:
@@ -486,6 +551,10 @@ func (g *Gate) swapped(s *client.Session, p *place) bool {
 
 // judge decides on one effect and asks where the table says so. by names what allowed it, for the log.
 func (g *Gate) judge(ctx context.Context, c *Call, e effect) (by string, err error) {
+	if e.leaves() && g.offline() {
+		return "", hint.New("denied", "other computers can't be reached").Because("the person has set that no assistant may").
+			Then("do without, or ask them to change it in Handrail's Settings")
+	}
 	cl, rule, err := g.classify(c.Session, e)
 	if err != nil {
 		return "", err
@@ -502,6 +571,8 @@ func (g *Gate) judge(ctx context.Context, c *Call, e effect) (by string, err err
 		return "", nil
 	case asks, asksEach:
 		return g.ask(ctx, c, e, cl)
+	case asksOnce:
+		return g.offerSearch(ctx, c)
 	}
 	return "", denied(e, cl, rule, c.Session.Level)
 }
@@ -587,9 +658,7 @@ func (g *Gate) put(ctx context.Context, c *Call, key string, r approval.Request)
 	defer c.keepAlive("Waiting for the person to answer in Handrail")()
 	a := g.Queue.Ask(ctx, c.gone, c.Session.Context(), key, r, c.left())
 	if a.Pending != "" {
-		return approval.Decision{}, hint.New("approval_pending", "the person has not answered yet").
-			Because("Handrail is asking them on their screen (question " + a.Pending + ")").
-			Then("tell them that a question waits in Handrail, then make the same call again: it waits for the answer and is not asked twice")
+		return approval.Decision{}, notAnswered(" (question " + a.Pending + ")")
 	}
 	allowed := a.Decision.Covers(a.Request) == nil
 	d := audit.Record{Kind: audit.Decision, Call: c.ID, Tool: c.Tool.Name, Text: asked(r), Paths: r.Folders(), By: a.Decision.Surface, Outcome: a.Decision.Verdict.String(), Detail: a.Decision.Detail}
@@ -603,6 +672,12 @@ func (g *Gate) put(ctx context.Context, c *Call, key string, r approval.Request)
 		return approval.Decision{}, changedSince(r)
 	}
 	return a.Decision, nil
+}
+
+// notAnswered says that a question waits; which names it.
+func notAnswered(which string) error {
+	return hint.New("approval_pending", "the person has not answered yet").Because("Handrail is asking them on their screen" + which).
+		Then("tell them that a question waits in Handrail, then make the same call again: it waits for the answer and is not asked twice")
 }
 
 // asked is a question in one line, for the log.
@@ -816,11 +891,11 @@ func permissionRequired(t Tool, given bool, r approval.Request, phrase string) e
 func unanswered(d approval.Decision, r approval.Request) error {
 	switch d.Verdict {
 	case approval.NoAnswer:
-		return hint.New("no_answer", "nobody answered the question in Handrail").Because("it was on the screen for two minutes, or was closed").
+		return hint.New("no_answer", "nobody answered the question in Handrail").Because("its time on the screen was over, or it was closed").
 			Then("ask the person in the chat whether they are there, then make the call again")
 	case approval.CouldNotShow:
 		return hint.New("could_not_show", "the question could not be shown").Because(d.Detail).
-			Then("tell the person; nothing was allowed")
+			Then("nothing was allowed: make the call again, and if that is no use either, tell the person to run handrail doctor")
 	case approval.HeldBack:
 		return hint.New("held_back", "the question was not shown").Because(d.Detail).
 			Then("stop asking; ask them in the chat what they want")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"handrail/core/approval"
 	"handrail/core/client"
@@ -47,10 +48,10 @@ func TestProtectedIsAskedForEachCall(t *testing.T) {
 	}
 	first, second := write("{}"), write(`{"evil": 1}`)
 	close(started)
-	if text := <-first; strings.Contains(text, "error") {
+	if text := within(t, first, "no answer"); strings.Contains(text, "error") {
 		t.Errorf("the call that was allowed: %s", text)
 	}
-	if text := <-second; !strings.Contains(text, "[refused]") {
+	if text := within(t, second, "no answer"); !strings.Contains(text, "[refused]") {
 		t.Errorf("the call that was refused: %s", text)
 	}
 	if text := w.do([]string{"cat", "w/proj/.mcp.json"}); text != "{}\n" {
@@ -200,4 +201,31 @@ func TestTooManyCalls(t *testing.T) {
 	if len(w.gate.calls) != 0 {
 		t.Errorf("%v is kept", w.gate.calls)
 	}
+}
+
+// Close waits for the calls under way, which may have something to put back, and no other begins.
+func TestGateClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		leave, err := g.enter(&Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan struct{})
+		go func() {
+			g.Close()
+			close(closed)
+		}()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Fatal("it didn't wait")
+		default:
+		}
+		if _, err := g.enter(&Call{}); err == nil {
+			t.Error("a call began")
+		}
+		leave()
+		<-closed
+	})
 }

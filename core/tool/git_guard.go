@@ -35,7 +35,7 @@ func (w *gitWork) guard(ctx context.Context, a git.Args, cmd git.Command) error 
 		return err
 	}
 	if cmd.Action == "commit" || cmd.Action == "merge" || cmd.Action == "rebase" || cmd.Action == "stash" || cmd.Action == "tag" && a.Message != "" {
-		return w.identify(ctx)
+		return w.identify(ctx, cmd.Mode != "abort" && cmd.Mode != "list" && cmd.Mode != "show")
 	}
 	return nil
 }
@@ -130,8 +130,9 @@ func (w *gitWork) keepsChanges(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// identify takes who commits are by from the person's own settings, where the repository doesn't say it.
-func (w *gitWork) identify(ctx context.Context) error {
+// identify takes who commits are by from the person's own settings, where the repository doesn't say it. If the action commits, it must be
+// known.
+func (w *gitWork) identify(ctx context.Context, commits bool) error {
 	theirs, err := w.personal(ctx)
 	if err != nil {
 		return err
@@ -149,6 +150,9 @@ func (w *gitWork) identify(ctx context.Context) error {
 		}
 		v, ok := git.Last(theirs, key)
 		if !ok || v == "" {
+			if !commits {
+				continue
+			}
 			return hint.New("no_identity", "it is not known who commits are by").Because("neither the repository nor the person's own settings say " + key).
 				Then("ask the person to run: git config --global user.name \"Their Name\", and the same for user.email")
 		}

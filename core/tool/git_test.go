@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sys/unix"
 
-	"handrail/core/audit"
 	"handrail/core/client"
 	"handrail/core/job"
 )
@@ -67,13 +65,48 @@ func (w *world) origin() {
 	}
 }
 
+// signal makes a named pipe into which a command writes when it has come so far. wait waits for that; it is a failure that the call is
+// answered without.
+func signal(t *testing.T, pipe string) (wait func(answered <-chan struct{})) {
+	t.Helper()
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(pipe, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // also for writing: neither side waits for the other to open it
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), pipe)
+	t.Cleanup(func() { f.Close() })
+	return func(answered <-chan struct{}) {
+		t.Helper()
+		read := make(chan byte, 1)
+		go func() {
+			b := []byte{0}
+			f.Read(b)
+			read <- b[0]
+		}()
+		select {
+		case <-answered:
+			f.Write([]byte{0}) // after what the command wrote, if it did
+		case b := <-read:
+			read <- b
+		case <-time.After(ages):
+			t.Fatal("the command neither comes so far nor ends")
+		}
+		if <-read == 0 {
+			t.Fatal("the command didn't come so far")
+		}
+	}
+}
+
 // A command that is cancelled, or killed, while it changes a repository's settings leaves them as they were, and no lock.
 func TestSettingsStopped(t *testing.T) {
 	for _, how := range []string{"cancelled", "killed"} {
 		t.Run(how, func(t *testing.T) {
 			w := newWorld(t, true)
 			defer w.close()
-			room := w.fakeGit("case \"$*\" in *--replace-all*) echo > \"$TMPDIR/begun\"; exec sleep 600 ;; esac")
+			room := w.fakeGit("case \"$*\" in *--replace-all*) echo > \"$TMPDIR/begun\"; exec sleep 100 ;; esac")
 			w.do([]string{"git", "w/proj", "init"})
 			w.person.will("allow")
 			if got := w.play(`{"request_access": {"folder": "proj"}}`); !strings.Contains(got, "You may") {
@@ -85,22 +118,17 @@ func TestSettingsStopped(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := filepath.Join(room().Temp, "begun")
-			if err := unix.Mkfifo(begun, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			wait := signal(t, begun)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			answered := make(chan error)
+			var got string
+			answered := make(chan struct{})
 			c := w.connect()
 			go func() {
-				_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "git", Arguments: json.RawMessage(`{"action": "remote", "mode": "add", "repo": "proj", "name": "a", "url": "https://example.com/a"}`)})
-				answered <- err
+				defer close(answered)
+				got = outcome(c.CallTool(ctx, &mcp.CallToolParams{Name: "git", Arguments: json.RawMessage(`{"action": "remote", "mode": "add", "repo": "proj", "name": "a", "url": "https://example.com/a"}`)}))
 			}()
-			f, err := os.Open(begun) // waits for the one who writes
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.Close()
+			wait(answered)
 			var running *job.Job
 			for _, j := range w.gate.Jobs.List(w.sessions.Live()[0].ID) {
 				if j.Running() {
@@ -112,9 +140,10 @@ func TestSettingsStopped(t *testing.T) {
 			} else {
 				cancel()
 			}
-			<-running.Done()
-			if err := <-answered; (err != nil) != (how == "cancelled") {
-				t.Error(err)
+			within(t, running.Done(), "the command goes on")
+			within(t, answered, "the call isn't answered")
+			if strings.HasPrefix(got, "no answer: ") != (how == "cancelled") {
+				t.Error(got)
 			}
 			w.close() // waits for the call
 			after, err := os.ReadFile(config)
@@ -128,19 +157,16 @@ func TestSettingsStopped(t *testing.T) {
 	}
 }
 
-// ended tells whether a call of a tool is over: its result is in the activity log.
-func (w *world) ended(tool string) bool {
-	data, err := os.ReadFile(w.logFile)
+// outcome is what a call was answered with, in one text.
+func outcome(r *mcp.CallToolResult, err error) string {
 	if err != nil {
-		w.t.Fatal(err)
+		return "no answer: " + err.Error()
 	}
-	for line := range strings.Lines(string(data)) {
-		var r audit.Record // the last line may not be whole yet
-		if json.Unmarshal([]byte(line), &r) == nil && r.Kind == audit.Result && r.Tool == tool {
-			return true
-		}
+	data, err := json.Marshal(r.Content)
+	if err != nil {
+		return "no answer: " + err.Error()
 	}
-	return false
+	return string(data)
 }
 
 // A clone that is cancelled, or killed, or fails leaves nothing of its own: neither while it fetches nor while it writes files.
@@ -152,7 +178,8 @@ func TestCloneStopped(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t, true)
 					defer w.close()
-					then := "exec sleep 600"
+					w.gate.Jobs.Grace = job.Grace // what is stopped ends, whatever becomes of the signal
+					then := "exec sleep 100"
 					if how == "failed" {
 						then = "exit 1"
 					}
@@ -168,9 +195,7 @@ func TestCloneStopped(t *testing.T) {
 					}
 					w.person.will("allow")
 					begun := filepath.Join(room().Temp, "begun")
-					if err := unix.Mkfifo(begun, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					wait := signal(t, begun)
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					answered := make(chan struct{})
@@ -179,12 +204,9 @@ func TestCloneStopped(t *testing.T) {
 						defer close(answered)
 						_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "git", Arguments: map[string]any{"action": "clone", "url": "from", "repo": repo}})
 					}()
-					f, err := os.Open(begun) // waits for the one who writes
-					if err != nil {
-						t.Fatal(err)
-					}
-					f.Close()
-					for _, j := range w.gate.Jobs.List(w.sessions.Live()[0].ID) {
+					wait(answered)
+					jobs := w.gate.Jobs.List(w.sessions.Live()[0].ID)
+					for _, j := range jobs {
 						if j.Running() && how == "killed" {
 							j.Stop(job.Stopped)
 						}
@@ -192,12 +214,11 @@ func TestCloneStopped(t *testing.T) {
 					if how == "cancelled" {
 						cancel()
 					}
-					<-answered
-					for late := time.Now().Add(time.Minute); !w.ended("git"); runtime.Gosched() { // the call is over
-						if time.Now().After(late) {
-							t.Fatal("the call doesn't end")
-						}
+					within(t, answered, "the call isn't answered")
+					for _, j := range jobs {
+						within(t, j.Done(), "the command goes on")
 					}
+					w.close() // waits for the call
 					left, err := os.ReadDir(w.path("w/" + repo))
 					switch {
 					case how == "failed" && where == "checkout": // the repository is whole; the person may want the rest
@@ -248,7 +269,7 @@ func TestCloneGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, j := range w.gate.Jobs.List(w.sessions.Live()[0].ID) {
-			<-j.Done()
+			within(t, j.Done(), "the command goes on")
 		}
 		w.gate.telling.Wait()
 		if fails {

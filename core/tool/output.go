@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"handrail/core/command"
 	"handrail/core/hint"
 	"handrail/core/job"
 	"handrail/sandbox"
@@ -102,8 +103,13 @@ func explain(r job.Result, j *job.Job) string {
 		return ""
 	}
 	errs := j.Output.Stream(job.Stderr)
+	in := workedIn(j.Spec)
 	for line := range strings.Lines(string(errs.Head) + string(errs.Tail)) {
-		if h := explainLine(strings.TrimSpace(plainText([]byte(line)).text), j.Spec.Dir, j.Spec.Policy); h != "" {
+		line, dir := strings.TrimSpace(plainText([]byte(line)).text), in
+		if shellLine.MatchString(line) && strings.Contains(line, ": cd: ") {
+			dir = j.Spec.Dir
+		}
+		if h := explainLine(line, dir, j.Spec.Policy); h != "" {
 			return h
 		}
 	}
@@ -114,6 +120,35 @@ func explain(r job.Result, j *job.Job) string {
 		return "that file can't be executed: check what it is, and its mode"
 	}
 	return explainDenials(j.Denials(denialWait), j.Spec.Policy)
+}
+
+// workedIn gives the folder that relative paths in a job's output are most likely meant from: the one in which all commands of its script
+// ran; "" where there are several, or none is known. Not covered: programs that change their folder themselves (make -C).
+func workedIn(s job.Spec) string {
+	if s.Tool == "git" {
+		return s.Dir
+	}
+	if s.Tool == "python_exec" {
+		if strings.Contains(s.Text, "chdir") {
+			return ""
+		}
+		return s.Dir
+	}
+	plan := command.Analyse(s.Text, command.Context{Shell: command.Bash, Dir: s.Dir, Home: s.Policy.Machine().Home})
+	if plan.Doubts&command.Folder == 0 {
+		return s.Dir
+	}
+	var in []string
+	for seg := range plan.All() {
+		if seg.Doubts&command.Folder == 0 || seg.Command() == nil || seg.Command().Program.Name != "cd" {
+			in = append(in, seg.Dir)
+		}
+	}
+	slices.Sort(in)
+	if in = slices.Compact(in); len(in) == 1 {
+		return in[0]
+	}
+	return ""
 }
 
 // denialWait is how long the answer of a command that failed waits for the system's log. Records often come later still; then there
@@ -183,7 +218,8 @@ var signs = []struct {
 		"there is no network in the sandbox; request_access with level network asks the person for it"},
 }
 
-// explainLine explains one line of error output, if the policy would refuse what it tells of.
+// explainLine explains one line of error output, if the policy would refuse what it tells of. Relative paths are dir's; with no dir nothing
+// is said of them.
 func explainLine(line, dir string, p sandbox.Policy) string {
 	for _, sign := range signs {
 		if sign.text.MatchString(line) && p.Profile() != "classic" && !p.Allows(sign.open) {
@@ -199,9 +235,9 @@ func explainLine(line, dir string, p sandbox.Policy) string {
 		// Of the root folder the policy knows less than programs may do.
 		if d := p.Decide(sandbox.Read, path); !d.Allowed && path != "/" {
 			if strings.HasPrefix(what, "no such") {
-				return fmt.Sprintf("%s can't be seen from inside the sandbox, whether or not it exists (%s)%s", path, d.Rule, opens(d))
+				return fmt.Sprintf("%s can't be seen from inside the sandbox, whether or not it exists (%s)%s", path, d.Rule, opensAt(d, path, p))
 			}
-			return fmt.Sprintf("the sandbox denied reading %s (%s)%s", path, d.Rule, opens(d))
+			return fmt.Sprintf("the sandbox denied reading %s (%s)%s", path, d.Rule, opensAt(d, path, p))
 		}
 		wrote := strings.HasPrefix(what, "read-only") || changes.MatchString(line)
 		// Nothing but the sandbox keeps protected names from being changed.
@@ -217,6 +253,15 @@ func writable(p sandbox.Policy) string {
 	m := p.Machine()
 	list := slices.DeleteFunc(p.Writable(), func(s string) bool { return s == m.Temp || s == m.Caches })
 	return strings.Join(append(list, "$TMPDIR"), ", ")
+}
+
+// opensAt is opens for a path. The home folder itself can't be asked for, so its files can't be opened; whether it is a file isn't looked
+// at, for the client may not know.
+func opensAt(d sandbox.Decision, path string, p sandbox.Policy) string {
+	if d.Opens == sandbox.OpensLook && filepath.Dir(path) == p.Machine().Home {
+		return "; if it is a folder, request_access with level look asks the person to open it; if it is a file, ask them to put a copy into the workspace"
+	}
+	return opens(d)
 }
 
 func opens(d sandbox.Decision) string {
@@ -260,6 +305,9 @@ func pathsIn(before, after, dir string) []string {
 			continue
 		}
 		if !filepath.IsAbs(w) {
+			if dir == "" {
+				continue
+			}
 			w = filepath.Join(dir, w)
 		}
 		if real, err := resolve(filepath.Clean(w)); err == nil && !slices.Contains(found, real) {

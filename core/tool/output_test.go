@@ -213,3 +213,28 @@ func TestExplainDenials(t *testing.T) {
 		}
 	}
 }
+
+// Relative paths in errors are those of the folder that the script went to.
+func TestWorkedIn(t *testing.T) {
+	p := sandbox.Guarded(sandbox.Machine{Home: "/h"})
+	for _, c := range []struct{ tool, text, want string }{
+		{"bash", "touch x", "/w"},
+		{"bash", "cd proj && touch x", "/w/proj"},
+		{"bash", "cd proj && cd ../other; touch ../z", "/w/other"},
+		{"exec", "cd ~ && ls", "/h"},
+		{"bash", "(cd proj; touch x); touch y", ""},
+		{"bash", "cd \"$1\" && touch x", ""},
+		{"bash", "pushd proj; touch x", ""},
+		{"bash", "bash -c 'cd proj && touch x'", ""},
+		{"python_exec", "open('x','w')", "/w"},
+		{"python_exec", "import os; os.chdir('proj')", ""},
+		{"git", "git status", "/w"},
+	} {
+		if got := workedIn(job.Spec{Tool: c.tool, Text: c.text, Dir: "/w", Policy: p}); got != c.want {
+			t.Errorf("%s: %s: %q, want %q", c.tool, c.text, got, c.want)
+		}
+	}
+	if h := explainLine("touch: cannot touch 'x': Read-only file system", "", p); h != "" {
+		t.Errorf("of a folder that isn't known: %s", h)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"handrail/core/approval"
 )
@@ -28,22 +27,22 @@ func TestProtectedIsShown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, p := waitingWorld(t)
-			w.gate.testOnlyAnswerBy = time.Minute
+			w.gate.testOnlyAnswerBy = ages
 			w.put(tasks, []byte("one\ntwo\nthree\n"))
-			done := make(chan string)
+			done := make(chan string, 1)
 			go func() {
 				text, _ := w.raw(c.call)
 				done <- text
 			}()
-			r := <-p.shown
+			r := p.sees(t)
 			if r.Kind != approval.Protected || !strings.Contains(r.Diff, c.diff) {
 				t.Errorf("%s shows %q, want %q", r.Kind, r.Diff, c.diff)
 			}
 			if c.meanwhile != nil {
 				c.meanwhile(w)
 			}
-			p.answers <- allow
-			text := <-done
+			p.says(t, allow)
+			text := within(t, done, "the call isn't answered")
 			if c.fails == "" && strings.HasPrefix(text, "error ") || c.fails != "" && !strings.Contains(text, c.fails) {
 				t.Errorf("%s, want %q", text, c.fails)
 			}
@@ -54,7 +53,7 @@ func TestProtectedIsShown(t *testing.T) {
 	}
 	t.Run("too long to show", func(t *testing.T) {
 		w, p := waitingWorld(t)
-		w.gate.testOnlyAnswerBy = time.Minute
+		w.gate.testOnlyAnswerBy = ages
 		if text, failed := w.raw(`{"write_file": {"path": "proj/.mcp.json", "content": "` + strings.Repeat(`a line\n`, approval.MaxDiff/7) + `"}}`); !failed || !strings.Contains(text, "[too_large]") {
 			t.Errorf("%s", text)
 		}

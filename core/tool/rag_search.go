@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +13,18 @@ import (
 	"handrail/core/credential"
 	"handrail/core/hint"
 	"handrail/core/search"
-	"handrail/sandbox"
 )
+
+// Searcher is what rag_search looks in.
+type Searcher interface {
+	// Find looks in the index of the folders that the person chose; a status without folders says that there are none.
+	Find(context.Context, search.Query) ([]search.Hit, search.Status, error)
+	// Read looks in files that something else found in a folder without an index: see search.Read.
+	Read(ctx context.Context, q search.Query, in search.Place, files []string) ([]search.Hit, error)
+	// Chosen gives those folders, and Choose adds some, by absolute paths without links.
+	Chosen() ([]string, error)
+	Choose(folders []string) error
+}
 
 // RagSearchInput is what rag_search takes.
 type RagSearchInput struct {
@@ -27,11 +38,12 @@ type RagSearchInput struct {
 
 // RagSearchOutput is what was found.
 type RagSearchOutput struct {
-	Hits    []SearchHit `json:"hits"`
-	Folders []string    `json:"folders" jsonschema:"the folders that are searched, of those this client may read"`
-	Closed  []string    `json:"closed,omitempty" jsonschema:"the others: request_access with level look opens one"`
-	Reading bool        `json:"reading,omitempty" jsonschema:"files are still being read, so something may be missing"`
-	LeftOut int         `json:"left_out,omitempty" jsonschema:"files left out since what looks like a credential stands at or near the passage"`
+	Hits      []SearchHit `json:"hits"`
+	Folders   []string    `json:"folders" jsonschema:"the folders that are searched, of those this client may read"`
+	Closed    []string    `json:"closed,omitempty" jsonschema:"the others: request_access with level look opens one"`
+	Spotlight []string    `json:"spotlight,omitempty" jsonschema:"folders without an index, in which macOS's own index was asked"`
+	Reading   bool        `json:"reading,omitempty" jsonschema:"files are still being read, so something may be missing"`
+	LeftOut   int         `json:"left_out,omitempty" jsonschema:"files left out since what looks like a credential stands at or near the passage"`
 }
 
 // SearchHit is a file and its best passage.
@@ -42,15 +54,19 @@ type SearchHit struct {
 	Text     string  `json:"text"`
 	Score    float64 `json:"score" jsonschema:"higher is better"`
 	Modified string  `json:"modified"`
+	FoundBy  string  `json:"found_by,omitempty" jsonschema:"spotlight: macOS's own index named the file; its score compares with those of other such hits alone"`
 }
 
 var ragSearchTool = define[RagSearchInput, RagSearchOutput](Tool{
 	Name: "rag_search", Title: "Search the person's files", ReadOnly: true, Idempotent: true,
 	Levels: []client.Level{client.Look, client.Ask, client.Trusted},
 	Description: "Find files by what is in them: texts, source, PDF, Word, Excel, PowerPoint, EPUB, RTF. It gives the best passage of each. Use it first when the person asks about their files; " +
-		"use bash after it, if it found nothing or to count and list, since passages prove no completeness. It covers the folders that the person chose, as far as you may read them.",
+		"use bash after it, if it found nothing or to count and list, since passages prove no completeness. It covers the folders that the person chose, as far as you may read them; if they chose none, the first search asks them.",
 }, func(ctx context.Context, g *Gate, c *Call, in RagSearchInput) (plan, error) {
 	p := plan{text: in.Query}
+	if len(search.Words(in.Query)) == 0 {
+		return p, hint.New("bad_arguments", "the query holds no word to look for").Then("write the words that the file would hold")
+	}
 	q := search.Query{Text: in.Query, Limit: int(value(in.Limit, 10))}
 	if q.Limit < 1 || q.Limit > 50 {
 		return p, hint.New("bad_arguments", fmt.Sprintf("limit is %d", q.Limit)).Because("it must be 1 to 50")
@@ -76,8 +92,14 @@ var ragSearchTool = define[RagSearchInput, RagSearchOutput](Tool{
 		if err != nil {
 			return p, err
 		}
+		if at.info == nil {
+			return p, hint.New("not_found", fmt.Sprintf("%q isn't there", *in.Folder)).Then("name a folder that is, or leave folder out")
+		}
 		p.effects = []effect{{kind: read, place: at}}
 		q.Folder = at.real
+	}
+	if g.offers(c.Session) {
+		p.effects = append(p.effects, effect{kind: choose})
 	}
 	p.run = func(ctx context.Context) (answer, error) { return g.search(ctx, c, q) }
 	return p, nil
@@ -88,26 +110,20 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 	if err != nil {
 		return answer{}, err
 	}
-	decide := r.Policy.CloseSensitive().Decider()
-	q.Readable = func(path string) bool {
-		_, sensitive := sandbox.Sensitive(path)
-		return !sensitive && decide(sandbox.Read, path).Allowed
-	}
-	hits, status, err := g.Search(ctx, q)
-	if errors.Is(err, search.ErrNoWords) {
-		return answer{}, hint.New("bad_arguments", "the query holds no word to look for").Then("write the words that the file would hold")
-	}
+	q.Readable = r.readable()
+	hits, status, err := g.Search.Find(ctx, q)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return answer{}, hint.New("too_slow", "the search was stopped").Because("it took too long").Then("look for fewer or rarer words, or name a folder")
 	}
 	if err != nil {
 		return answer{}, err
 	}
-	if len(status.Folders) == 0 {
-		return answer{}, hint.New("no_index", "no folder is searched yet").Because("the person has chosen none").
-			Then("tell them that they can choose one in a terminal, handrail search add FOLDER; meanwhile use list_files, read_file and bash")
+	more, spotlight := g.spotlight(ctx, c, r, q, status)
+	if len(status.Folders) == 0 && len(spotlight) == 0 {
+		asked, _ := g.askedToSearch(c.Session)
+		return answer{}, noIndex(asked)
 	}
-	out := RagSearchOutput{Hits: []SearchHit{}, Folders: []string{}, Reading: status.Busy || status.Waiting > 0}
+	out := RagSearchOutput{Hits: []SearchHit{}, Folders: []string{}, Spotlight: spotlight, Reading: status.Busy || status.Waiting > 0}
 	for _, f := range status.Folders {
 		// A folder is named if something in it may be read: itself, or what was granted inside it.
 		if q.Readable(f.Path) || q.Readable(filepath.Join(f.Path, "x")) {
@@ -117,12 +133,12 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 		}
 	}
 	var b strings.Builder
-	for _, h := range hits {
+	show := func(h search.Hit, by string) {
 		if _, secret := credential.Find([]byte(h.Around)); secret {
 			out.LeftOut++
-			continue
+			return
 		}
-		out.Hits = append(out.Hits, SearchHit{h.Path, h.Line, h.Page, h.Text, h.Score, h.Modified.UTC().Format(time.RFC3339)})
+		out.Hits = append(out.Hits, SearchHit{h.Path, h.Line, h.Page, h.Text, h.Score, h.Modified.UTC().Format(time.RFC3339), by})
 		b.WriteString(h.Path)
 		if h.Line > 0 {
 			fmt.Fprintf(&b, ":%d", h.Line)
@@ -130,9 +146,20 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 		if h.Page > 0 {
 			fmt.Fprintf(&b, " (page %d)", h.Page)
 		}
+		if by != "" {
+			b.WriteString(" (found by Spotlight)")
+		}
 		b.WriteString("\n")
 		if h.Text != "" {
 			b.WriteString("    " + strings.ReplaceAll(h.Text, "\n", "\n    ") + "\n")
+		}
+	}
+	for _, h := range hits {
+		show(h, "")
+	}
+	for _, h := range more {
+		if len(out.Hits) < q.Limit && !slices.ContainsFunc(hits, func(o search.Hit) bool { return o.Path == h.Path }) {
+			show(h, "spotlight")
 		}
 	}
 	if len(out.Hits) == 0 {
@@ -142,7 +169,10 @@ func (g *Gate) search(ctx context.Context, c *Call, q search.Query) (answer, err
 		fmt.Fprintf(&b, "[left out: %d, since what looks like a credential stands there]\n", out.LeftOut)
 	}
 	if out.Reading {
-		b.WriteString("[files are still being read, so something may be missing]\n")
+		b.WriteString("[files are still being read, so something may be missing: search again in a few seconds]\n")
+	}
+	if len(out.Spotlight) > 0 {
+		fmt.Fprintf(&b, "[without an index, so that Spotlight was asked: %s]\n", strings.Join(out.Spotlight, ", "))
 	}
 	if len(out.Closed) > 0 {
 		fmt.Fprintf(&b, "[not looked at, since you may not read it: %s; request_access with level look asks for it]\n", strings.Join(out.Closed, ", "))

@@ -13,7 +13,7 @@ import (
 // RequestAccessInput is what request_access takes.
 type RequestAccessInput struct {
 	Folder *string `json:"folder,omitempty" jsonschema:"for look and edit: the folder to open; in the workspace it is made if it doesn't exist"`
-	Level  *string `json:"level,omitempty" jsonschema:"look: read the folder; edit: change files in it, also by commands; network: let commands reach other computers; loopback: let them reach this computer's own ports. Default edit"`
+	Level  *string `json:"level,omitempty" jsonschema:"look: read the folder; edit: change files in it, also by commands; network: let commands reach other computers; loopback: let them reach this computer's own ports, and the person the servers that they start. Default edit"`
 	Reason *string `json:"reason,omitempty" jsonschema:"what it is for, in one sentence; the person is shown it"`
 	Phrase *string `json:"grant_phrase,omitempty" jsonschema:"only the phrase from a permission_required answer, after the person said yes"`
 }
@@ -74,6 +74,9 @@ func requestAccess(ctx context.Context, g *Gate, c *Call, in RequestAccessInput)
 		}
 		return p, nil
 	}
+	if level != "look" && level != "edit" {
+		return p, hint.New("bad_arguments", fmt.Sprintf("there is no level %q", level)).Then("the levels are look, edit, network and loopback")
+	}
 	if folder == "" {
 		return p, hint.New("bad_arguments", fmt.Sprintf("level %s needs folder", level))
 	}
@@ -90,12 +93,8 @@ func requestAccess(ctx context.Context, g *Gate, c *Call, in RequestAccessInput)
 		p.text = level + " " + at.unit.Folder
 	}
 	e := effect{kind: join, place: at, reason: value(in.Reason, ""), phrase: value(in.Phrase, "")}
-	switch level {
-	case "look":
+	if level == "look" {
 		e.kind = read
-	case "edit":
-	default:
-		return p, hint.New("bad_arguments", fmt.Sprintf("there is no level %q", level)).Then("the levels are look, edit, network and loopback")
 	}
 	p.effects = []effect{e}
 	p.run = func(context.Context) (answer, error) {

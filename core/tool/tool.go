@@ -248,6 +248,7 @@ func value[T any](p *T, otherwise T) T {
 
 // Register gives s the tools that level sees, run through g.
 func Register(s *mcp.Server, level client.Level, g *Gate) {
+	s.AddReceivingMiddleware(g.listed)
 	for _, t := range All() {
 		if !slices.Contains(t.Levels, level) {
 			continue
@@ -269,6 +270,9 @@ func (g *Gate) serve(ctx context.Context, t Tool, req *mcp.CallToolRequest) (*mc
 	var a answer
 	if err == nil {
 		defer leave()
+		err = g.turnedOff(c)
+	}
+	if err == nil {
 		a, err = t.call(ctx, g, c, jsontext.Value(req.Params.Arguments))
 	}
 	if err == nil && slices.Contains(t.Levels, client.Look) && c.Session.Level == client.Look {
@@ -279,13 +283,42 @@ func (g *Gate) serve(ctx context.Context, t Tool, req *mcp.CallToolRequest) (*mc
 		if h.Cause != nil && hint.Code(h) != "bad_arguments" {
 			g.Log.Error("a call failed", "tool", t.Name, "call", c.ID, "code", hint.Code(h), "cause", h.Cause)
 		}
+		g.answered(c, h.Error())
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: h.Error()}},
 			Meta: mcp.Meta{"handrail/code": hint.Code(h)}}, nil
 	}
+	g.answered(c, a.text)
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.text}}, StructuredContent: a.data}, nil
 }
 
-// Instructions is what a client is told about all tools together: at most 512 characters, where some clients cut.
-const Instructions = "Handrail lets you work on the person's computer. Commands run in a sandbox. Reading the workspace is free; changing files needs the person's " +
-	"permission once per folder and session: make the edit, or call request_access, and Handrail asks them in a window that neither you nor a command can answer. " +
-	"On approval_pending tell them that a question waits, then repeat the call. On refused stop and ask them what they want."
+func (g *Gate) answered(c *Call, text string) {
+	if g.Answered != nil {
+		g.Answered(c.ID, text)
+	}
+}
+
+// Names lists the tools that a level sees.
+func Names(level client.Level) []string {
+	var list []string
+	for _, t := range All() {
+		if slices.Contains(t.Levels, level) && !slices.Contains(list, t.Name) {
+			list = append(list, t.Name)
+		}
+	}
+	return list
+}
+
+// Instructions is what a client of a level is told about all tools together: at most 512 characters, where some clients cut. phrase says that
+// there is no screen, so that the person answers in the chat.
+func Instructions(level client.Level, phrase bool) string {
+	const begin, end = "Handrail lets you work on the person's computer. Commands run in a sandbox. Reading the workspace is free; ",
+		"On approval_pending tell them that a question waits, then repeat the call. On refused stop and ask them what they want."
+	asks := "in a window that neither you nor a command can answer. "
+	if phrase {
+		asks = "through you: the answer permission_required says how; never answer for them. "
+	}
+	if level == client.Look {
+		return begin + "you can change nothing here. For a folder elsewhere call request_access, and Handrail asks the person " + asks + end
+	}
+	return begin + "changing files needs the person's permission once per folder and session: make the edit, or call request_access, and Handrail asks them " + asks + end
+}

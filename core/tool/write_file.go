@@ -40,7 +40,7 @@ var writeFileTool = define[WriteFileInput, EditOutput](Tool{
 		return p, hint.New("exists", fmt.Sprintf("%q exists", in.Path)).Then("pass overwrite=true to replace all of it, or use edit to change a part")
 	}
 	o := edit.Options{NoLinks: true, Overwrite: value(in.Overwrite, false), BaseHash: value(in.BaseHash, ""), AllowPlaceholder: value(in.Literal, false), Undo: g.Undo,
-		By: edit.By{Session: c.Session.ID, Tool: c.Tool.Name, Text: short(in.Path)}}
+		By: c.by(short(in.Path))}
 	p.effects, p.run = g.change(at, value(in.Phrase, ""), o, func(outside bool, o edit.Options) (edit.Result, error) {
 		if outside {
 			return edit.WriteCopy(at.dir, at.name, in.Content, o)

@@ -130,7 +130,7 @@ Lock(); print(Pool(2).map(abs,[-1,-2])); print(Manager().list([3]))
 import pwd, os; print(pwd.getpwuid(os.getuid()).pw_uid == os.getuid())'`, Want: "True"},
 	{Name: "no new privileges", On: "linux", Script: `grep -E 'NoNewPrivs:.1|Seccomp:.2|CapEff:.0+$|CapBnd:.0+$' /proc/self/status | wc -l`, Want: "4"},
 	{Name: "only its own descriptors", On: "linux", Script: `ls /proc/self/fd | wc -l`, Want: "4"}, // the fourth is ls's
-	{Name: "the system's own files", On: "linux", Script: `! sh -c 'echo x > /proc/sys/kernel/core_pattern' && ! sh -c 'echo b > /proc/sysrq-trigger' && ! mkdir /sys/fs/cgroup/x && ! sh -c 'echo x > /sys/kernel/uevent_helper' && ! touch /etc/x /usr/x /x /root/x && ! cat /dev/mem && ! cat /dev/sda /dev/vda /dev/nvme0n1 && test -z "$(ls -A /run)"`},
+	{Name: "the system's own files", On: "linux", Script: `! sh -c 'echo x > /proc/sys/kernel/core_pattern' && ! sh -c 'echo 100000 > /proc/sys/kernel/pid_max' && ! sh -c 'echo b > /proc/sysrq-trigger' && ! mkdir /sys/fs/cgroup/x && ! sh -c 'echo x > /sys/kernel/uevent_helper' && ! touch /etc/x /usr/x /x /root/x && ! cat /dev/mem && ! cat /dev/sda /dev/vda /dev/nvme0n1 && test -z "$(ls -A /run)"`},
 
 	// The network.
 	{Name: "no network", On: "linux", Script: `! bash -c 'echo > /dev/tcp/192.0.2.1/80' && ! bash -c 'echo > /dev/tcp/127.0.0.1/22' && ! getent hosts example.org && ! bash -c 'echo x > /dev/udp/192.0.2.1/53'`},

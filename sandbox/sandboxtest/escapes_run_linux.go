@@ -45,7 +45,7 @@ func Escapes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer port.Close()
-			b.Machine.Port = port.Addr().(*net.TCPAddr).Port
+			b.Machine.Ports = []int{port.Addr().(*net.TCPAddr).Port}
 			b.File(b.Outside+"/f", "outside\n")
 			b.File(b.Machine.Workspace+"/f", "workspace\n")
 			for _, args := range [][]string{{"init", "-q", "r"}, {"-C", "r", "-c", "user.name=a", "-c", "user.email=b", "commit", "-q", "--allow-empty", "-m", "x"}} {
@@ -64,7 +64,7 @@ func Escapes(t *testing.T) {
 			program := b.program()
 			for _, e := range escapes {
 				before := b.closed()
-				script := fmt.Sprintf("HOSTPID=%d HOSTEXE=%q ABSTRACT=%s OURPORT=%d NETWORK=%s exec \"$0\" %s \"$1\"", os.Getpid(), b.Machine.Executable, name, b.Machine.Port, mode, escapeCommand)
+				script := fmt.Sprintf("HOSTPID=%d HOSTEXE=%q ABSTRACT=%s OURPORT=%d NETWORK=%s exec \"$0\" %s \"$1\"", os.Getpid(), b.Machine.Executable, name, b.Machine.Ports[0], mode, escapeCommand)
 				out, exit := b.Run(p, nil, "/bin/sh", "-c", script, program, e.name)
 				out = strings.TrimSpace(out)
 				held, how := true, out

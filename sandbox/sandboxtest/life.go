@@ -286,7 +286,7 @@ func processes(mark string) int {
 // gone waits until no process bears the mark.
 func gone(t *testing.T, mark string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		if processes(mark) == 0 {
 			return
 		}

@@ -41,6 +41,13 @@ var netRoutes = []route{
 		defer l.Close()
 		return dials("unix", a.Path)
 	}},
+	{"take datagrams", func(a Attempt) error {
+		conn, err := net.ListenPacket("udp4", a.Path)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	}},
 	{"send far away", func(a Attempt) error {
 		conn, err := net.Dial("udp", a.Path)
 		if err != nil {
@@ -73,7 +80,7 @@ func Network(t *testing.T) {
 	}
 	service, ours := listen("tcp", "127.0.0.1:0").Addr().String(), listen("tcp", "127.0.0.1:0").Addr().(*net.TCPAddr)
 	wide := strconv.Itoa(listen("tcp", "0.0.0.0:0").Addr().(*net.TCPAddr).Port)
-	b.Machine.Port = ours.Port
+	b.Machine.Ports = []int{1, ours.Port}
 	b.Machine.SSHAgent, b.Machine.Docker = b.Root+"/agent", b.Root+"/docker"
 	for _, path := range []string{b.Machine.SSHAgent, b.Machine.Docker, b.Root + "/other", b.Machine.Workspace + "/host.sock", b.Machine.State + "/socket"} {
 		listen("unix", path)
@@ -87,9 +94,10 @@ func Network(t *testing.T) {
 		want string
 	}
 	mac := runtime.GOOS == "darwin"
-	own := "+-++++++" // Linux: it has a loopback of its own where it doesn't share the computer's
+	// Linux: it has a loopback of its own where it doesn't share the computer's, and no datagrams with the loopback permission alone.
+	own, chosen, given := "+-++++++", "+--+++++", "++-+++++"
 	if mac {
-		own = "--++---+"
+		own, chosen, given = "--++---+", "--++---+", "--++---+"
 	}
 	rows := []row{
 		{"a program on this computer", "connect", service, "--++---+"},
@@ -99,6 +107,8 @@ func Network(t *testing.T) {
 		{"itself", "talk to itself", "", own},
 		{"far away", "connect far away", far, "-+-+---+"},
 		{"a datagram far away", "send far away", far, "-+-+---+"},
+		{"datagrams at a port of its choice", "take datagrams", "127.0.0.1:" + wide, chosen}, // which is free for datagrams
+		{"datagrams at another", "take datagrams", "127.0.0.1:0", given},
 		{"the SSH agent", "connect to a socket with a path", b.Machine.SSHAgent, "----+--+"},
 		{"Docker", "connect to a socket with a path", b.Machine.Docker, "-----+-+"},
 		{"another socket", "connect to a socket with a path", b.Root + "/other", "-------+"},

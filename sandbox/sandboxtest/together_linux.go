@@ -34,21 +34,40 @@ func Together(t *testing.T) {
 	}
 }
 
+// stayTime is how long a supervisor may take on a busy machine to look once more.
+const stayTime = 30 * time.Second
+
 // together are the parts of one attack: one makes a folder a Git folder, the other puts a harmful config into it meanwhile.
 var together = []attempt{
 	{"make a repository while its config comes", func() error {
 		dir := granted("d")
+		changes, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+		if err != nil {
+			return notTried(err)
+		}
+		defer unix.Close(changes)
 		for end := time.Now().Add(raceTime); time.Now().Before(end); {
 			for _, name := range []string{"", "/objects", "/refs"} {
 				if err := unix.Mkdir(dir+name, 0o755); err != nil && err != unix.EEXIST {
 					return notTried(err)
 				}
 			}
-			if opens(unix.AT_FDCWD, dir+"/HEAD", unix.O_WRONLY|unix.O_CREAT) == nil {
-				time.Sleep(time.Millisecond) // for what is under way
+			if _, err := unix.InotifyAddWatch(changes, dir, unix.IN_DELETE|unix.IN_MOVE|unix.IN_CLOSE_WRITE); err != nil {
+				return notTried(err)
+			}
+			harmful := func() bool {
 				text, _ := os.ReadFile(dir + "/config")
-				if _, err := os.Lstat(dir + "/HEAD"); err == nil && strings.Contains(string(text), "fsmonitor") {
-					return nil
+				_, err := os.Lstat(dir + "/HEAD")
+				return err == nil && strings.Contains(string(text), "fsmonitor")
+			}
+			if opens(unix.AT_FDCWD, dir+"/HEAD", unix.O_WRONLY|unix.O_CREAT) == nil {
+				// Both may be there until the one that came second was looked at once more.
+				for stays := time.Now().Add(stayTime); harmful(); {
+					if time.Now().After(stays) {
+						return nil
+					}
+					_, _ = unix.Poll([]unix.PollFd{{Fd: int32(changes), Events: unix.POLLIN}}, int(time.Until(stays).Milliseconds())+1)
+					_, _ = unix.Read(changes, make([]byte, 4096))
 				}
 			}
 			unix.Unlink(dir + "/HEAD")

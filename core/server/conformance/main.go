@@ -6,6 +6,7 @@
 //	conformance fixtures      serves the tools, prompts and resources that the runner asks for, over the endpoint's own
 //	                          HTTP stack, and a proxy to it
 //	conformance proxy URL     only the proxy, to an endpoint that runs; the token is read from the first line of stdin
+//	conformance pairing       serves the same for one client that pairs, without a proxy; the person, a script here, allows it
 //
 // The runner can send no bearer token, and the endpoint has no switch to do without; so the proxy adds it. It prints its
 // own address, and serves until stdin ends or it is interrupted. run.sh does all of it.
@@ -31,7 +32,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"handrail/core/approval"
 	"handrail/core/client"
+	"handrail/core/pairing"
 	"handrail/core/server"
 )
 
@@ -65,8 +68,16 @@ func run(ctx context.Context, args []string) error {
 		}
 		go untilEnd(stdin, cancel)
 		return proxy(ctx, args[1], strings.TrimSpace(token))
+	case len(args) == 1 && args[0] == "pairing":
+		endpoint, err := paired()
+		if err != nil {
+			return err
+		}
+		go untilEnd(stdin, cancel)
+		fmt.Println(endpoint.URL())
+		return endpoint.Serve(ctx)
 	}
-	return errors.New("usage: conformance fixtures | conformance proxy URL")
+	return errors.New("usage: conformance fixtures | conformance proxy URL | conformance pairing")
 }
 
 func untilEnd(r io.Reader, end func()) {
@@ -74,19 +85,48 @@ func untilEnd(r io.Reader, end func()) {
 	end()
 }
 
-// fixtures gives an endpoint whose tools are the runner's, and a token for it.
-func fixtures() (*server.Endpoint, string, error) {
+// paired gives an endpoint with the runner's tools, at which one client may pair.
+func paired() (*server.Endpoint, error) {
+	s, tokens, err := fixtureEndpoint()
+	if err != nil {
+		return nil, err
+	}
+	p, err := pairing.New(pairing.Options{Tokens: tokens, Log: log,
+		Ask: func(_ context.Context, r approval.Request) approval.Decision {
+			log.Info("asked", "claimed", r.Pairing.Claimed, "redirect", r.Pairing.Redirect)
+			return approval.Allow(r, "conformance")
+		},
+		Forget: func(string) error { return nil }})
+	if err == nil {
+		err = p.Open("", client.Ask)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.ListenFor("127.0.0.1:0", p)
+}
+
+var log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+
+// fixtureEndpoint gives an endpoint whose tools are the runner's, and its store of tokens.
+func fixtureEndpoint() (*server.Server, *client.Tokens, error) {
 	dir, err := os.MkdirTemp("", "handrail-conformance-")
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	tokens := client.OpenTokens(filepath.Join(dir, "tokens.json"))
 	s, err := server.New(server.Options{
 		Tools:    func(client.Level) *mcp.Server { return fixtureServer() },
 		Sessions: client.NewSessions(nil),
 		Tokens:   tokens,
-		Log:      slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Log:      log,
 	})
+	return s, tokens, err
+}
+
+// fixtures gives an endpoint whose tools are the runner's, and a token for it.
+func fixtures() (*server.Endpoint, string, error) {
+	s, tokens, err := fixtureEndpoint()
 	if err != nil {
 		return nil, "", err
 	}

@@ -6,12 +6,14 @@
 #   run.sh shipped URL                         both sets but for what needs fixtures; the token is read from stdin
 #   run.sh clients TOOL ARGUMENTS URL COMMAND… the clients, over HTTP and over the stdio COMMAND; the token is read from
 #                                              stdin; ARGUMENTS is a JSON object with one string
+#   run.sh pairing                             the TypeScript client pairs in a browser, and the runner's scenarios for
+#                                              authorization servers
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 build=$root/build/conformance
 mkdir -p "$build"
-cp "$here/package.json" "$here/client.mjs" "$build/"
+cp "$here/package.json" "$here/client.mjs" "$here/pair.mjs" "$build/"
 [ -x "$build/node_modules/node/bin/node" ] && cmp -s "$here/package.json" "$build/installed.json" || {
 	# Only Node's own install script is run: it fetches the program.
 	(cd "$build" && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error &&
@@ -28,6 +30,7 @@ trap 'exit 1' INT TERM
 # begin ARGUMENTS: starts our helper, which ends when file 3 is closed, and sets url.
 begin() {
 	(cd "$root" && go build -tags conformance -o "$work/conformance" ./core/server/conformance)
+	rm -f "$work/in" "$work/out"
 	mkfifo "$work/in" "$work/out"
 	"$work/conformance" "$@" <"$work/in" >"$work/out" 2>"$work/log" &
 	exec 3>"$work/in"
@@ -93,8 +96,43 @@ clients)
 	check "inspector, stdio, tools/call $tool" '"content"' \
 		"$node" "$inspector" --cli "$@" --method tools/call --tool-name "$tool" --tool-arg "$pair"
 	;;
+pairing)
+	found=
+	for name in chromium chromium-browser google-chrome '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'; do
+		found=$(command -v "$name") && break
+	done
+	[ -n "$found" ] || { echo "conformance: pairing needs Chromium or Chrome" >&2; exit 1; }
+	# The browser's own sandbox needs a user who isn't root.
+	flag=
+	[ "$(id -u)" != 0 ] || flag=--no-sandbox
+	printf '#!/bin/sh\nexec "%s" %s --headless --disable-gpu --disable-dev-shm-usage --no-first-run --user-data-dir="%s" "$1"\n' "$found" "$flag" "$work/profile" >"$work/browse"
+	chmod +x "$work/browse"
+	begin pairing
+	"$node" "$build/pair.mjs" test_simple_text '{}' "$url" "$work/browse"
+	begin pairing
+	port=$((20000 + $$ % 20000))
+	id=$("$node" -e 'const [url, port] = process.argv.slice(1); fetch(new URL("/register", url), { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ client_name: "runner", redirect_uris: [`http://127.0.0.1:${port}/callback`] }) }).then((r) => r.json()).then((r) => console.log(r.client_id))' "$url" "$port")
+	(cd "$work" && exec "$node" "$build/node_modules/@modelcontextprotocol/conformance/dist/index.js" authorization --url "${url%/mcp}" --client-id "$id" --resource "$url" --port "$port" >"$work/result" 2>&1) &
+	runner=$!
+	for _ in $(seq 600); do
+		page=$(grep -o '^http://[^ ]*/authorize[^ ]*' "$work/result") && break
+		kill -0 $runner 2>/dev/null || break
+		sleep 0.1
+	done
+	"$work/browse" "${page:-about:blank}" >/dev/null 2>&1 &
+	browser=$!
+	failed=0
+	wait $runner || failed=1
+	kill $browser 2>/dev/null || true
+	wait $browser 2>/dev/null || true
+	if [ $failed = 1 ] || grep -q 'SKIPPED\|FAILURE\|WARNING' "$work/result"; then
+		cat "$work/result" >&2
+		exit 1
+	fi
+	tail -n 4 "$work/result"
+	;;
 *)
-	sed -n '2,8p' "$0" >&2
+	sed -n '2,10p' "$0" >&2
 	exit 2
 	;;
 esac

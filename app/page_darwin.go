@@ -1,0 +1,3 @@
+package app
+
+const pageOpener = "/usr/bin/open"

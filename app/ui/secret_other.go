@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package main
+
+import "time"
+
+func copySecret(string, time.Duration) error { return errNoClipboard }

@@ -1,0 +1,4 @@
+package tool
+
+// mdfind asks the system's index of files (mdfind(1)).
+const mdfind = "/usr/bin/mdfind"
