@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func main() {
 		}
 	}
 	output := map[string][]string{}
+	running, crashed := map[string]bool{}, map[string]bool{}
 	passed := map[string]int{}
 	var failed, skipped, rows []string
 	total, start := 0, time.Now()
@@ -43,8 +45,17 @@ func main() {
 		}
 		key := e.Package + " " + e.Test
 		switch e.Action {
+		case "run":
+			running[key] = true
+		case "pass", "skip", "fail":
+			delete(running, key)
+		}
+		switch e.Action {
 		case "output":
 			output[key] = append(output[key], e.Output)
+			if strings.HasPrefix(e.Output, "panic: ") || strings.HasPrefix(e.Output, "fatal error: ") {
+				crashed[key] = true
+			}
 			// Lines that say how many cases were run are part of the report.
 			if strings.Contains(e.Output, "cases:") {
 				rows = append(rows, strings.TrimSpace(e.Output))
@@ -64,6 +75,15 @@ func main() {
 			failed = append(failed, key)
 		}
 	}
+	// A test that a time limit or a crash cut off has no end. The stacks stand with whichever test printed last, and that
+	// may even count as passed.
+	for key := range running {
+		crashed[key] = true
+	}
+	for _, key := range failed {
+		delete(crashed, key)
+	}
+	failed = append(failed, slices.Sorted(maps.Keys(crashed))...)
 	for _, key := range failed {
 		fmt.Printf("FAIL %s\n%s", key, strings.Join(output[key], ""))
 	}
