@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"handrail/core/client"
 	"handrail/core/program"
 	"handrail/core/release"
+	"handrail/core/statefile"
 )
 
 type appCommand struct {
@@ -60,9 +62,21 @@ func (c *appCommand) Run() error {
 		served <- err
 	}()
 	go news.Run(ctx, r.changed)
+	if err := welcome(c.State, r.Open); err != nil {
+		fmt.Fprintln(os.Stderr, "handrail:", err)
+	}
 	err = app.Run(ctx, r, words, os.Stderr)
 	r.Quit()
 	return errors.Join(err, <-served)
+}
+
+// welcome opens the window of the first start, once for a state folder.
+func welcome(state string, open func(window string) error) error {
+	mark := filepath.Join(state, "welcomed")
+	if exists(mark) || open("welcome") != nil { // Open has said why not
+		return nil
+	}
+	return statefile.Replace(mark, nil)
 }
 
 // resident shows the core to the menu.

@@ -140,7 +140,7 @@ func NewWindows(host WindowHost, words func() Words, home string) *Windows {
 }
 
 // windowNames are the windows that there are.
-var windowNames = map[string]bool{"activity": true, "settings": true, "connect": true}
+var windowNames = map[string]bool{"activity": true, "settings": true, "connect": true, "welcome": true}
 
 // Open opens a window, or brings it to the front if it is open.
 func (w *Windows) Open(name string) error {

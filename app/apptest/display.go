@@ -220,7 +220,7 @@ const (
 	PageDn = 0xFF56
 )
 
-// Key types a key, given as its keysym; a letter's is its character.
+// Key types a key, given as its keysym, with Shift where it takes that; a character's is its code.
 func (d *Display) Key(keysym int) error {
 	setup := xproto.Setup(d.conn)
 	first := setup.MinKeycode
@@ -228,14 +228,30 @@ func (d *Display) Key(keysym int) error {
 	if err != nil {
 		return err
 	}
-	for i, k := range keys.Keysyms {
-		if int(k) != keysym || i%int(keys.KeysymsPerKeycode) != 0 {
-			continue
+	// key finds the key that gives a keysym, alone or with Shift.
+	key := func(keysym int) (code byte, shifted, ok bool) {
+		for column := range 2 {
+			for i := column; i < len(keys.Keysyms); i += int(keys.KeysymsPerKeycode) {
+				if int(keys.Keysyms[i]) == keysym {
+					return byte(first) + byte(i/int(keys.KeysymsPerKeycode)), column == 1, true
+				}
+			}
 		}
-		code := byte(first) + byte(i/int(keys.KeysymsPerKeycode))
-		return errors.Join(d.input(xproto.KeyPress, code), d.input(xproto.KeyRelease, code))
+		return 0, false, false
 	}
-	return fmt.Errorf("no key gives keysym %#x", keysym)
+	code, shifted, ok := key(keysym)
+	if !ok {
+		return fmt.Errorf("no key gives keysym %#x", keysym)
+	}
+	if shifted {
+		const leftShift = 0xFFE1
+		shift, _, _ := key(leftShift)
+		if err := d.input(xproto.KeyPress, shift); err != nil {
+			return err
+		}
+		defer d.input(xproto.KeyRelease, shift)
+	}
+	return errors.Join(d.input(xproto.KeyPress, code), d.input(xproto.KeyRelease, code))
 }
 
 // Clipboard is what the clipboard gives of a kind ("UTF8_STRING"); "" when nothing is in it, or nothing of that kind.

@@ -30,16 +30,18 @@ type connect struct {
 	now *app.Connections // nil until it has come
 	// notes are what came of the last click, by the assistant or the part of the window that it was about.
 	notes map[string]note
-	name  string // of a client with a token, as the person types it
-	more  bool   // what ChatGPT needs is shown
+	typed map[string]string // into the fields
+	more  bool              // what ChatGPT needs is shown
 
+	// write puts down what the window holds.
+	write  func(*column)
 	reader *container.Scroll
 	left   *textLine // the time that is left for pairing
 	ticks  *time.Ticker
 	// controls are what the keyboard reaches, by what they do. One that was there before stays the same object, so that a click on it
 	// counts that began before.
 	controls, before map[string]fyne.Focusable
-	width            float32 // for which it was laid out
+	laid             fyne.Size // the size for which it was laid out
 }
 
 // note is a sentence about what came of a click.
@@ -57,9 +59,22 @@ const (
 )
 
 func newConnect(a fyne.App, talk *app.WindowTalk, faces *typefaces, words app.Words) *connect {
-	w := &connect{app: a, talk: talk, faces: faces, words: words, says: words.ConnectWords(), notes: make(map[string]note), ticks: time.NewTicker(time.Second)}
+	w := prepareConnect(a, talk, faces, words)
+	w.write = w.ways
+	w.open(w.says.Title)
+	return w
+}
+
+func prepareConnect(a fyne.App, talk *app.WindowTalk, faces *typefaces, words app.Words) *connect {
+	w := &connect{app: a, talk: talk, faces: faces, words: words, says: words.ConnectWords(), notes: make(map[string]note), typed: make(map[string]string), ticks: time.NewTicker(time.Second)}
 	w.ticks.Stop()
-	w.window = a.NewWindow(faces.readable(w.says.Title))
+	return w
+}
+
+// open shows the window.
+func (w *connect) open(title string) {
+	a := w.app
+	w.window = a.NewWindow(w.faces.readable(title))
 	w.window.SetPadded(false)
 	w.window.Resize(fyne.NewSize(connectWidth, connectHeight))
 	w.window.SetMaster()
@@ -73,7 +88,6 @@ func newConnect(a fyne.App, talk *app.WindowTalk, faces *typefaces, words app.Wo
 		}
 	}()
 	go w.do(app.ConnectAsk{Do: app.LookAtAssistants}, "")
-	return w
 }
 
 // build makes what the window holds, in the colours of the desktop.
@@ -100,7 +114,7 @@ func (connectLayout) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSiz
 func (l connectLayout) Layout(o []fyne.CanvasObject, size fyne.Size) {
 	o[0].Resize(size)
 	o[1].Resize(size)
-	if l.w.width != size.Width {
+	if l.w.laid != size {
 		l.w.show()
 	}
 }
@@ -211,21 +225,28 @@ func (w *connect) show() {
 		}
 	}
 	w.before, w.controls = w.controls, make(map[string]fyne.Focusable)
-	w.width = max(on.Size().Width, 600)
-	c := &column{pen: w.pen, left: connectEdge, width: w.width - 2*connectEdge - 9, y: 16}
-	w.text(c, 0, w.says.Intro, w.pen.colors.Ink)
-	w.here(c)
-	w.web(c)
-	w.carried(c)
-	w.public(c)
+	w.laid = on.Size()
+	width := max(w.laid.Width, 600)
+	c := &column{pen: w.pen, left: connectEdge, width: width - 2*connectEdge - 9, y: 16}
+	w.write(c)
 	offset := w.reader.Offset
-	w.reader.Content = container.New(tall{w.width - 9, c.y + 24}, c.objects...)
+	w.reader.Content = container.New(tall{width - 9, c.y + 24}, c.objects...)
 	w.reader.Refresh()
 	on.Refresh(w.reader) // what fits into the window is else not drawn anew: a scroll only refreshes its bar
 	w.reader.ScrollToOffset(offset)
 	if f := w.controls[focused]; f != nil {
 		on.Focus(f)
 	}
+}
+
+// ways are all the ways to connect an assistant.
+func (w *connect) ways(c *column) {
+	w.text(c, 0, w.says.Intro, w.pen.colors.Ink)
+	w.head(c, w.says.Here)
+	w.here(c)
+	w.web(c)
+	w.carried(c)
+	w.public(c)
 }
 
 func (w *connect) head(c *column, text string) {
@@ -261,10 +282,7 @@ func (w *connect) button(c *column, does, name string, x, y float32, press func(
 	}
 	w.controls[does] = b
 	width = b.MinSize().Width
-	b.Move(fyne.NewPos(x, y))
-	b.Resize(fyne.NewSize(width, controlHeight))
-	c.objects = append(c.objects, b)
-	c.y = max(c.y, y+controlHeight)
+	c.put(b, x, y, width)
 	return width
 }
 
@@ -281,7 +299,6 @@ func (w *connect) reveal(o fyne.CanvasObject) {
 
 // here lists the assistants on this computer.
 func (w *connect) here(c *column) {
-	w.head(c, w.says.Here)
 	if w.now.Place != "" {
 		w.text(c, 6, w.words.ConnectPlace(w.now.Place), w.pen.colors.Bad)
 	}
@@ -372,21 +389,26 @@ func (w *connect) web(c *column) {
 func (w *connect) carried(c *column) {
 	w.head(c, w.says.Token)
 	w.text(c, 4, w.says.TokenWhy, w.pen.colors.PaleInk)
-	f, ok := w.before["name"].(*field)
-	if !ok || f.pen != w.pen {
-		f = newField(w.pen, w.says.TokenName, func(text string) { w.name = text })
-		f.text = w.name
-		f.draw()
-	}
-	ask := func() { go w.do(app.ConnectAsk{Do: app.MakeToken, Name: strings.TrimSpace(w.name)}, "token") }
-	f.done, f.reached = ask, func() { w.reveal(f) }
-	w.controls["name"] = f
+	ask := func() { go w.do(app.ConnectAsk{Do: app.MakeToken, Name: strings.TrimSpace(w.typed["name"])}, "token") }
 	y := c.y + 8
-	f.Move(fyne.NewPos(c.left, y))
-	f.Resize(fyne.NewSize(300, controlHeight))
-	c.objects = append(c.objects, f)
+	w.field(c, "name", w.says.TokenName, 300, ask)
 	w.button(c, "token", w.says.CopyToken, c.left+300+8, y, ask)
 	w.noted(c, "token")
+}
+
+// field puts a line to type into down; done is called when Return is pressed.
+func (w *connect) field(c *column, name, hint string, width float32, done func()) {
+	f, ok := w.before[name].(*field)
+	if !ok || f.pen != w.pen {
+		f = newField(w.pen, hint, func(text string) { w.typed[name] = text })
+	}
+	if f.text != w.typed[name] {
+		f.text = w.typed[name]
+		f.draw()
+	}
+	f.done, f.reached = done, func() { w.reveal(f) }
+	w.controls[name] = f
+	c.put(f, c.left, c.y+8, width)
 }
 
 // public is what ChatGPT would need.

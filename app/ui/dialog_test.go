@@ -557,6 +557,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"window", "activity"}, "", statusUsage, "Handrail starts it"},
 		{[]string{"window", "settings"}, "", statusUsage, "Handrail starts it"},
 		{[]string{"window", "connect"}, "", statusUsage, "Handrail starts it"},
+		{[]string{"window", "welcome"}, "", statusUsage, "Handrail starts it"},
 		{[]string{"window", "other"}, "", statusUsage, "no such window"},
 		{[]string{"window"}, "", statusUsage, "no such window"},
 		{[]string{"dialog", "now"}, "", statusUsage, "usage"},

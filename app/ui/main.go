@@ -4,6 +4,7 @@
 //	handrail-ui window activity  shows the activity log, as package app's window protocol says
 //	handrail-ui window settings  shows what the person can set
 //	handrail-ui window connect   connects an assistant, likewise
+//	handrail-ui window welcome   is what the first start opens
 //	handrail-ui display          says whether there is a display that it can draw on
 //
 // As a dialog it starts from no answer and fails closed: without a display, without OpenGL, without a font for the question's words,
@@ -36,12 +37,14 @@ func main() {
 		conn.Close()
 		os.Exit(0)
 	case len(os.Args) >= 2 && os.Args[1] == "window":
-		if len(os.Args) == 3 && (os.Args[2] == "activity" || os.Args[2] == "settings" || os.Args[2] == "connect") {
-			os.Exit(window(os.Args[2]))
+		if len(os.Args) == 3 {
+			if open, ok := windows[os.Args[2]]; ok {
+				os.Exit(window(os.Args[2], open))
+			}
 		}
 		fail(statusUsage, "there is no such window")
 	}
-	fail(statusUsage, "usage: handrail-ui dialog, or handrail-ui window activity, settings or connect")
+	fail(statusUsage, "usage: handrail-ui dialog, or handrail-ui window activity, settings, connect or welcome")
 }
 
 func fail(status int, format string, values ...any) {

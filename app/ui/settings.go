@@ -154,11 +154,16 @@ func (w *settings) set(name, value string) {
 
 // dropped takes a folder that was let go over the field for one.
 func (w *settings) dropped(at fyne.Position, files []fyne.URI) {
+	dropOn(at, files, w.controls, "workspace", "search")
+}
+
+// dropOn enters a file that was let go over one of the fields that have these names.
+func dropOn(at fyne.Position, files []fyne.URI, controls map[string]fyne.Focusable, names ...string) {
 	if len(files) != 1 || files[0].Scheme() != "file" {
 		return
 	}
-	for _, name := range []string{"workspace", "search"} {
-		f, ok := w.controls[name].(*field)
+	for _, name := range names {
+		f, ok := controls[name].(*field)
 		if !ok {
 			continue
 		}
@@ -169,11 +174,11 @@ func (w *settings) dropped(at fyne.Position, files []fyne.URI) {
 	}
 }
 
-// full is a path that the person typed, whole.
-func (w *settings) full(path string) string {
+// fullPath is a path that the person typed, whole.
+func fullPath(home, path string) string {
 	path = strings.TrimSpace(path)
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		path = w.talk.Hello.Home + rest
+		path = home + rest
 	}
 	if filepath.IsAbs(path) {
 		path = filepath.Clean(path)
@@ -288,7 +293,7 @@ func (w *settings) path(c *column, name, does string, take func(path string)) {
 	f.text = w.typed[name]
 	f.draw()
 	press := func() {
-		if path := w.full(w.typed[name]); path != "" {
+		if path := fullPath(w.talk.Hello.Home, w.typed[name]); path != "" {
 			delete(w.typed, name)
 			take(path)
 		}

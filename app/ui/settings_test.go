@@ -314,9 +314,8 @@ func TestSettingsFit(t *testing.T) {
 
 // What is typed becomes a whole path where it can.
 func TestFullPath(t *testing.T) {
-	w := &settings{talk: &app.WindowTalk{Hello: app.WindowHello{Home: "/home/ann"}}}
 	for typed, want := range map[string]string{"": "", " /a/../b/ ": "/b", "~": "/home/ann", "~/x": "/home/ann/x", "~bob/x": "~bob/x", "x": "x"} {
-		if got := w.full(typed); got != want {
+		if got := fullPath("/home/ann", typed); got != want {
 			t.Errorf("%q is %q, want %q", typed, got, want)
 		}
 	}

@@ -13,9 +13,20 @@ import (
 	"handrail/assets"
 )
 
+// listener is a window, as what the resident says by itself reaches it.
+type listener interface{ pushed(app.WindowSays) }
+
+// windows make each window that there is.
+var windows = map[string]func(fyne.App, *app.WindowTalk, *typefaces, app.Words) listener{
+	"activity": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newActivity(a, t, f, w) },
+	"settings": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newSettings(a, t, f, w) },
+	"connect":  func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newConnect(a, t, f, w) },
+	"welcome":  func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newWelcome(a, t, f, w) },
+}
+
 // window shows the window that the resident asks for on descriptor 3, and returns an exit status. Its process ends with the window,
 // and with the resident.
-func window(name string) int {
+func window(name string, open func(fyne.App, *app.WindowTalk, *typefaces, app.Words) listener) int {
 	file := os.NewFile(3, "resident")
 	conn, err := net.FileConn(file)
 	if err != nil {
@@ -50,15 +61,7 @@ func window(name string) int {
 	fyneapp.SetMetadata(fyne.AppMetadata{ID: "app.handrail", Name: "Handrail", Migrations: map[string]bool{"fyneDo": true}})
 	a := fyneapp.New()
 	a.SetIcon(fyne.NewStaticResource("app.png", assets.AppIcon))
-	var w interface{ pushed(app.WindowSays) }
-	switch words := app.NewWords(language); name {
-	case "connect":
-		w = newConnect(a, talk, faces, words)
-	case "settings":
-		w = newSettings(a, talk, faces, words)
-	default:
-		w = newActivity(a, talk, faces, words)
-	}
+	w := open(a, talk, faces, app.NewWords(language))
 	go func() {
 		for s := range pushes {
 			if s.Front {
