@@ -65,7 +65,7 @@ func TestWelcome(t *testing.T) {
 	must(t, w.SavePicture("../../build/screens/welcome_limits_en.png"))
 	press(t, d, w, app.Light.Button, 0, 1)
 
-	choose := standing(t, w, app.Light.Button, 4)[0] // Choose; Start at Login; Back and Next
+	choose := standing(t, w, app.Light.Button, 4)[0]          // Choose; Start at Login; Back and Next
 	click(t, d, w, image.Pt(100, choose.Min.Y+choose.Dy()/2)) // the field
 	for _, r := range "~/Projects" {
 		must(t, d.Key(int(r)))

@@ -18,10 +18,14 @@ type listener interface{ pushed(app.WindowSays) }
 
 // windows make each window that there is.
 var windows = map[string]func(fyne.App, *app.WindowTalk, *typefaces, app.Words) listener{
-	"activity": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newActivity(a, t, f, w) },
-	"settings": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newSettings(a, t, f, w) },
-	"connect":  func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newConnect(a, t, f, w) },
-	"welcome":  func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newWelcome(a, t, f, w) },
+	"activity": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener {
+		return newActivity(a, t, f, w)
+	},
+	"settings": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener {
+		return newSettings(a, t, f, w)
+	},
+	"connect": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newConnect(a, t, f, w) },
+	"welcome": func(a fyne.App, t *app.WindowTalk, f *typefaces, w app.Words) listener { return newWelcome(a, t, f, w) },
 }
 
 // window shows the window that the resident asks for on descriptor 3, and returns an exit status. Its process ends with the window,
