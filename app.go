@@ -19,6 +19,7 @@ import (
 	"handrail/core/client"
 	"handrail/core/program"
 	"handrail/core/release"
+	"handrail/core/setting"
 	"handrail/core/statefile"
 )
 
@@ -161,6 +162,8 @@ func (r *resident) Status() app.Status {
 	s := r.Host.Status()
 	m := app.Status{Address: s.Address, Home: r.Home(), Paused: s.Paused, Running: len(s.Running), Waiting: s.Waiting,
 		Xcode: runtime.GOOS == "darwin", Place: r.place, Update: r.news.Status(), Download: downloadPage}
+	profile, _ := r.Setting(setting.Profile)
+	m.Classic = profile == "classic"
 	m.Update.Since = m.Update.Since.Local()
 	if !s.PausedUntil.IsZero() {
 		m.PausedUntil = s.PausedUntil.Local()

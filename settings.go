@@ -60,7 +60,7 @@ func manner(s *setting.Store, words func() app.Words) func() app.Manner {
 // Settings are what the person can set, for the window.
 func (r *resident) Settings() app.Settings {
 	all := app.Settings{Usual: filepath.Join(r.Home(), "Handrail")}
-	for _, n := range []setting.Name{setting.Workspace, setting.Level, setting.Network, setting.Presence} {
+	for _, n := range []setting.Name{setting.Workspace, setting.Level, setting.Network, setting.Profile, setting.Presence} {
 		row := app.Setting{Name: string(n), Values: n.Values(), Missing: n == setting.Presence && !app.ChecksPresence}
 		value, waits := r.Setting(n)
 		if row.Value = value; waits != nil {

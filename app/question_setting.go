@@ -59,7 +59,7 @@ const searchSetting = "search"
 const presenceSetting = "presence"
 
 // askedSettings are those that there are words for, with the values that they may have; nil for a folder.
-var askedSettings = map[string][]string{"workspace": nil, searchSetting: nil, "level": {"none", "look", "ask"}, "network": {"never", "ask"}, presenceSetting: {"on", "off"}}
+var askedSettings = map[string][]string{"workspace": nil, searchSetting: nil, "level": {"none", "look", "ask"}, "network": {"never", "ask"}, "profile": {"guarded", "classic"}, presenceSetting: {"on", "off"}}
 
 // completeSetting says what a question about a setting lacks, or has too much: nothing else may be asked with it.
 func completeSetting(r approval.Request) error {

@@ -209,6 +209,7 @@ var questions = []struct {
 	{"turn_on_home", turnOn("http:cursor", "home", "reads the whole home folder, but for the places where keys, passwords and sign-ins are kept")},
 	{"turn_on_tool", change(turnOn("http:cursor", "bash_bg", "uses the tool bash_bg again, which was turned off"), func(r *approval.Request) { r.Switch.Tool = true })},
 	{"setting_network", changes("network", "never", "ask")},
+	{"setting_profile", changes("profile", "guarded", "classic")},
 	{"setting_level", changes("level", "none", "look")},
 	{"setting_presence", changes("presence", "on", "off")},
 	{"setting_workspace", changes("workspace", "", "/home/ann/Work")},

@@ -27,6 +27,8 @@ type Status struct {
 	// Paused says that everything is refused; PausedUntil when that ends by itself, zero if it doesn't.
 	Paused      bool
 	PausedUntil time.Time
+	// Classic says that commands run without a boundary.
+	Classic bool
 	// Running counts calls and jobs that run; Jobs are those that can be stopped, the oldest first. Waiting are the questions that
 	// wait for the person, the one on the screen first.
 	Running int
@@ -224,7 +226,7 @@ func Menu(s Status, w Words) []Item {
 			searched.Text = w.count("tray_reading", s.Searched, nil)
 		}
 	}
-	menu := []Item{{Text: w.state(s)}, w.place(s.Place), w.update(s), {Text: address}, searched, {Separator: true}}
+	menu := []Item{{Text: w.state(s)}, {Text: w.say("tray_classic", nil), Hidden: !s.Classic}, w.place(s.Place), w.update(s), {Text: address}, searched, {Separator: true}}
 	menu = append(menu, w.jobs(s.Jobs)...)
 	menu = append(menu,
 		w.waiting(s.Waiting),

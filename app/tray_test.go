@@ -32,6 +32,7 @@ var statuses = []struct {
 	{"waiting", Status{Address: "http://127.0.0.1:7437", Running: 3, Waiting: waitingNow}},
 	{"paused", Status{Address: "http://127.0.0.1:7437", Running: 3, Waiting: waitingNow, Paused: true}},
 	{"paused_shortly", Status{Paused: true, PausedUntil: noon.Add(PauseFor)}},
+	{"classic", Status{Classic: true}},
 	{"busy", busy},
 	{"hostile", Status{Address: "http://127.0.0.1:7437/\u202e", Home: "/home/ann", Waiting: waitingNow[:1], Recent: []Activity{
 		{noon, "Cl\u0430ude\n\n\n", "edit\x1b", strings.Repeat("รูปที่", 30), OutcomeDone},

@@ -200,7 +200,7 @@ func New(o Options) (*Host, error) {
 	h.gate = &tool.Gate{Workspace: o.Workspace, WorkspaceID: id, Home: limits, Grants: h.grants, Queue: h.queue, Nonces: h.nonces,
 		NonceSurface: o.Nonce, Audit: h.audit, Jobs: h.jobs, Undo: h.undo, Snapshots: h.kept, Session: h.room, Search: searcher{h}, Paused: h.Paused, Log: o.Log,
 		Policy: command.OpenPolicy(o.State, o.Home, o.Key), Own: own(o), Rules: approval.OpenRules(o.State, o.Key), PolicyWaits: h.AskPolicy, Answered: h.answers.add,
-		Switches: grant.OpenSwitches(o.State, o.SwitchKey, true), Offline: h.offline}
+		Switches: grant.OpenSwitches(o.State, o.SwitchKey, true), Offline: h.offline, Classic: h.classic}
 	h.tokens = Tokens(o.State)
 	h.searching = &searching{opts: o, changed: h.changed}
 	h.interrupted = h.audit.Unfinished()

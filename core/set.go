@@ -32,6 +32,9 @@ func (h *Host) undoBytes() int64 {
 // offline says that no client may reach other computers.
 func (h *Host) offline() bool { return h.opts.Settings.Get(setting.Network) == "never" }
 
+// classic says that commands run under the profile classic, which is no boundary.
+func (h *Host) classic() bool { return h.opts.Settings.Get(setting.Profile) == "classic" }
+
 // newLevel is what a client on the socket or on stdio may do that connects now.
 func (h *Host) newLevel() client.Level {
 	level, err := client.ParseLevel(h.opts.Settings.Get(setting.Level))
@@ -121,8 +124,8 @@ type settingAsked struct {
 	enforcing sync.Mutex
 }
 
-// settingsChanged takes note of what the settings are now: who may reach no other computer any more has its commands ended that could,
-// and the person is asked about what waits.
+// settingsChanged takes note of what the settings are now: commands end that could reach other computers, or ran without a boundary,
+// where nobody may any more; and the person is asked about what waits.
 func (h *Host) settingsChanged() {
 	h.enforce()
 	h.askSettings()
@@ -146,6 +149,7 @@ func (h *Host) enforce() {
 		}
 	}
 	h.setting.offline = off
+	h.gate.StopClassic()
 }
 
 // askSettings asks the person about what waits, one after another. It returns at once.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"handrail/core/approval"
 	"handrail/core/audit"
@@ -141,6 +142,121 @@ func TestSetLevel(t *testing.T) {
 	o.Level = client.Look
 	if got := newHost(t, o).newLevel(); got != client.Look {
 		t.Errorf("%v", got)
+	}
+}
+
+// Commands run without a boundary by the person's click alone, say so each time, and end as soon as they may no more. Nothing else of a
+// client's changes by it.
+func TestSetProfile(t *testing.T) {
+	h, person, _ := settingWorld(t)
+	home := h.opts.Home
+	for name, text := range map[string]string{"letter.txt": "dear", "work/old.txt": "old"} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _ := joined(t, h)
+	command := func(tool, command string) string {
+		t.Helper()
+		text, _ := call(t, c, tool, map[string]any{"command": command})
+		return text
+	}
+	const reach = "cat ~/letter.txt; echo x > ~/made.txt"
+	bounded := func(when string) {
+		t.Helper()
+		for _, tool := range []string{"bash", "exec"} {
+			if text := command(tool, reach); strings.Contains(text, "dear") || strings.Contains(text, "boundary") {
+				t.Errorf("%s, %s: %s", when, tool, text)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(home, "made.txt")); err == nil {
+			t.Errorf("%s: a command has written in the home folder", when)
+		}
+	}
+	bounded("at first")
+	if asks, err := h.Set(setting.Profile, "classic"); !asks || err != nil {
+		t.Fatal(asks, err)
+	}
+	r := <-person.shown
+	if r.Kind != approval.ChangeSetting || *r.Setting != (approval.Setting{Name: "profile", Was: "guarded", Now: "classic"}) {
+		t.Fatalf("%+v %+v", r, r.Setting)
+	}
+	bounded("before the click")
+	person.answers <- allows
+	settled(t, h, 1)
+
+	for _, tool := range []string{"bash", "exec"} {
+		if text := command(tool, reach); !strings.Contains(text, "dear") || !strings.Contains(text, "no boundary") {
+			t.Errorf("%s: %s", tool, text)
+		}
+		if err := os.Remove(filepath.Join(home, "made.txt")); err != nil {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+	if last := h.audit.Recent(1, audit.Result); len(last) != 1 || !strings.Contains(last[0].Detail, "without a boundary") {
+		t.Errorf("the log says %+v", last)
+	}
+	// What it changes in the workspace can be put back; there it deletes nothing, and our own files stay closed.
+	if text := command("bash", "echo new > old.txt; rm old.txt; ls "+h.opts.State+" && echo seen"); strings.Contains(text, "seen\n") {
+		t.Error(text)
+	}
+	if text, err := os.ReadFile(filepath.Join(home, "work/old.txt")); err != nil || string(text) != "new\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if change := h.Status().LastChange; change == nil {
+		t.Error("nothing can be undone")
+	} else if _, err := h.LookUndo(change.ID); err != nil {
+		t.Error(err)
+	}
+	// The file tools ask as before.
+	go func() {
+		<-person.shown
+		person.answers <- func(approval.Request) approval.Decision { return approval.Decision{} }
+	}()
+	if text, failed := call(t, c, "write_file", map[string]any{"path": filepath.Join(home, "work/sub/a.txt"), "content": "x"}); !failed {
+		t.Error(text)
+	}
+
+	for _, narrow := range []struct {
+		name  setting.Name
+		value string
+	}{{setting.Network, "never"}, {setting.Profile, "guarded"}} {
+		if text, failed := call(t, c, "bash_bg", map[string]any{"action": "start", "command": "sleep 600"}); failed {
+			t.Fatal(text)
+		}
+		running := h.jobs.List("")[0]
+		if asks, err := h.Set(narrow.name, narrow.value); asks || err != nil {
+			t.Fatal(asks, err)
+		}
+		select {
+		case <-running.Done():
+		case <-time.After(time.Minute):
+			t.Errorf("%s %s: a command without a boundary still runs", narrow.name, narrow.value)
+		}
+		bounded(string(narrow.name) + " " + narrow.value)
+		n := len(h.audit.Recent(100, audit.Decision))
+		if asks, err := h.Set(setting.Network, "ask"); err != nil {
+			t.Fatal(err)
+		} else if asks {
+			<-person.shown
+			person.answers <- allows
+			settled(t, h, n+1)
+		}
+	}
+	// Who may only look runs nothing of the kind.
+	if asks, err := h.Set(setting.Profile, "classic"); !asks || err != nil {
+		t.Fatal(asks, err)
+	}
+	n := len(h.audit.Recent(100, audit.Decision))
+	<-person.shown
+	person.answers <- allows
+	settled(t, h, n+1)
+	if asks, err := h.Set(setting.Level, "look"); asks || err != nil {
+		t.Fatal(asks, err)
+	}
+	looks, _ := joined(t, h)
+	if text, _ := call(t, looks, "bash", map[string]any{"command": "cat " + filepath.Join(home, "letter.txt")}); strings.Contains(text, "dear") {
+		t.Error(text)
 	}
 }
 

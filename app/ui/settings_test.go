@@ -36,7 +36,7 @@ func newSettingsHost() *someSettings {
 	touch := row("presence", "off", "on", "off")
 	touch.Missing = true
 	return &someSettings{theLog: newLog(), set: make(chan app.SettingChange, 10), now: app.Settings{Usual: "/home/ann/Handrail", Rows: []app.Setting{
-		row("workspace", ""), row("level", "ask", "none", "look", "ask"), row("network", "ask", "never", "ask"), touch, row("login", "off", "on", "off"),
+		row("workspace", ""), row("level", "ask", "none", "look", "ask"), row("network", "ask", "never", "ask"), row("profile", "guarded", "guarded", "classic"), touch, row("login", "off", "on", "off"),
 		row("language", "auto", "auto", "en", "th"), row("visible", "2", "1", "2", "5", "10"), row("undo", "3", "1", "3", "10", "30"), row("updates", "on", "on", "off")},
 		Folders: []string{"/home/ann/Documents/a/very/long/name/of/a/folder/that/does/not/fit/into/one/line/of/this/window", "/home/ann/รูปถ่าย/น้ำตกแม่สา"}}}
 }
@@ -198,7 +198,7 @@ func TestSettings(t *testing.T) {
 	// The pointer.
 	pick(t, d, w, at[2], 0)
 	host.hears(t, w, app.SettingChange{Name: "network", Value: "never"})
-	pick(t, d, w, at[3], 0)
+	pick(t, d, w, at[4], 0)
 	host.hears(t, w, app.SettingChange{Name: "login", Value: "on"})
 	// What is typed is what is chosen, whole; what waits is said.
 	field := image.Pt(60, at[0].Y)
@@ -217,7 +217,7 @@ func TestSettings(t *testing.T) {
 	tab(t, d, w, 2)
 	must(t, d.Key(apptest.Up))
 	host.hears(t, w, app.SettingChange{Name: "level", Value: "look"})
-	tab(t, d, w, 4) // network, login, language, questions
+	tab(t, d, w, 5) // network, sandbox, login, language, questions
 	must(t, d.Key(apptest.Down))
 	host.hears(t, w, app.SettingChange{Name: "visible", Value: "5"})
 	// The rest is scrolled to: undo, updates, the folders' buttons, the field.

@@ -34,6 +34,7 @@ const (
 	Workspace Name = "workspace" // the folder that assistants work in, from the next start; "" is the usual one
 	Level     Name = "level"     // what an assistant that starts Handrail itself may do at most: none, look, ask
 	Network   Name = "network"   // whether assistants may ask for the network: never, ask
+	Profile   Name = "profile"   // of commands: guarded, or classic, which is no boundary
 	Presence  Name = "presence"  // whether the system checks that it is the person (Touch ID) who allows what can't be taken back: on, off
 	Language  Name = "language"  // en, th, or auto: the system's
 	Visible   Name = "visible"   // minutes for which a question stays on the screen
@@ -51,6 +52,7 @@ var kinds = map[Name]kind{
 	Workspace: {},
 	Level:     {values: []string{"none", "look", "ask"}, usual: "ask"},
 	Network:   {values: []string{"never", "ask"}, usual: "ask"},
+	Profile:   {values: []string{"guarded", "classic"}, usual: "guarded"},
 	Presence:  {values: []string{"on", "off"}, usual: "off"},
 	Language:  {values: []string{"auto", "en", "th"}, usual: "auto", free: true},
 	Visible:   {values: []string{"1", "2", "5", "10"}, usual: "2", free: true},

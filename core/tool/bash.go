@@ -151,7 +151,7 @@ func (g *Gate) workdir(c *Call, path string) (workdir, error) {
 
 // start starts a script as a job of the call's session: by argv, whose last word is the script or begins it.
 func (g *Gate) start(ctx context.Context, c *Call, argv []string, script, dir string, timeout time.Duration, background bool) (*job.Job, error) {
-	r, err := g.room(c.Session)
+	r, err := g.commands(c.Session)
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,7 @@ func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec, untold ...s
 		}
 	}
 	g.watched[j.ID] = x
+	c.classic = spec.Policy.Profile() == "classic"
 	g.mu.Unlock()
 	g.telling.Go(func() {
 		<-j.Done()
@@ -92,8 +93,16 @@ func (g *Gate) startJob(ctx context.Context, c *Call, spec job.Spec, untold ...s
 	return j, nil
 }
 
-// changeable lists what a command of a session may change under a policy.
+// changeable lists what a command of a session may change under a policy, and can be put back: under classic the workspace, though
+// it may change more.
 func (g *Gate) changeable(session string, p sandbox.Policy) []edit.Place {
+	if p.Profile() == "classic" {
+		id, err := grant.Identify(g.Workspace)
+		if err != nil {
+			return nil
+		}
+		return []edit.Place{{Path: g.Workspace, Device: id.Device, Inode: id.Inode}}
+	}
 	var places []edit.Place
 	open := p.Writable()
 	for _, h := range g.Grants.List(session) {
@@ -112,6 +121,9 @@ func (g *Gate) ended(x *watched, r edit.Report) {
 	g.mu.Unlock()
 	x.data, x.text, x.runs = g.describe(r, x.untold, edits)
 	x.changes = r.Changes
+	if x.job.Spec.Policy.Profile() == "classic" {
+		x.text += "\n[no boundary: the person has set that commands run under the profile classic; only changes in the workspace can be put back]"
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer close(x.ended)

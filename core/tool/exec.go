@@ -356,7 +356,7 @@ func variableOf(env []string, name string) string { return Room{Env: env}.variab
 
 // startExec starts a command that may run.
 func (g *Gate) startExec(ctx context.Context, c *Call, x *execution) (*job.Job, error) {
-	r, err := g.room(c.Session)
+	r, err := g.commands(c.Session)
 	if err != nil {
 		return nil, err
 	}

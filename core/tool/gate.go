@@ -64,6 +64,8 @@ type Gate struct {
 	Switches *grant.Switches
 	// Offline says that the person lets no client reach other computers, whatever it was granted. nil: they may be asked.
 	Offline func() bool
+	// Classic says that the person lets commands run under the profile classic, which is no boundary. nil: they run under guarded.
+	Classic func() bool
 	// PolicyWaits is called, on any goroutine, when a call finds that the policy file would allow more than the person agreed to.
 	// It returns at once. nil: nobody is told.
 	PolicyWaits func()
@@ -127,6 +129,8 @@ type Call struct {
 	changes []string
 	// leftRunning is the job that a call left running, for the same record.
 	leftRunning string
+	// classic says that it started a command without a boundary, for the same record.
+	classic bool
 }
 
 func (g *Gate) newCall(ctx context.Context, t Tool, req *mcp.CallToolRequest) *Call {
@@ -390,6 +394,9 @@ func (g *Gate) refused(c *Call, p plan, err error) error {
 func (g *Gate) record(c *Call, kind audit.Kind, p plan, by, outcome, detail string) error {
 	g.mu.Lock()
 	r := audit.Record{Kind: kind, Call: c.ID, Tool: c.Tool.Name, Text: p.text, By: by, Outcome: outcome, Detail: detail, RunsLater: first(c.runsLater, mostChanged), Changes: first(c.changes, mostChanged), Job: c.leftRunning}
+	if c.classic {
+		r.Detail = strings.TrimPrefix(detail+"; without a boundary: the profile classic", "; ")
+	}
 	g.mu.Unlock()
 	for _, e := range p.effects {
 		if e.place != nil {
@@ -435,6 +442,21 @@ func (g *Gate) room(s *client.Session) (Room, error) {
 		r.Policy = r.Policy.AllowLoopback()
 	}
 	return g.switched(s, r), nil
+}
+
+// commands is the room of a session for its commands. Under the profile classic what it was granted makes no difference; the tools
+// that run no commands of the client's keep to guarded.
+func (g *Gate) commands(s *client.Session) (Room, error) {
+	r, err := g.room(s)
+	if err == nil && g.classic(s) {
+		r.Policy = sandbox.Classic(r.Policy.Machine())
+	}
+	return r, err
+}
+
+// classic says that a session's commands run without a boundary now. Where nobody reaches the network none do: classic reaches it.
+func (g *Gate) classic(s *client.Session) bool {
+	return g.Classic != nil && g.Classic() && !g.offline() && s.Level >= client.Ask
 }
 
 // reaches says whether a session may connect somewhere, by a grant or by the table. A sign-in needs a grant, which names the

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"encoding/base64"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -222,14 +223,21 @@ func TestRevealing(t *testing.T) {
 	for _, c := range []struct {
 		argv, env []string
 	}{
-		{[]string{"/bin/sh", "-c", "read x; : shown-in-argv"}, nil},
-		{[]string{"/bin/sh", "-c", "read x"}, []string{"SECRET=shown-in-environment"}},
+		{[]string{"/bin/sh", "-c", "echo; read x; : shown-in-argv"}, nil},
+		{[]string{"/bin/sh", "-c", "echo; read x"}, []string{"SECRET=shown-in-environment"}},
 	} {
 		cmd := exec.Command(c.argv[0], c.argv[1:]...)
 		cmd.Env = c.env
 		in, err := cmd.StdinPipe()
+		var out io.Reader
+		if err == nil {
+			out, err = cmd.StdoutPipe()
+		}
 		if err == nil {
 			err = cmd.Start()
+		}
+		if err == nil {
+			_, err = out.Read(make([]byte, 1)) // before it runs, the system may not show what it was given
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -77,7 +77,7 @@ var pythonExecTool = define[PythonExecInput, CommandOutput](Tool{
 // startPython runs code, which python reads from its standard input, as a job of the call's session. The folder is on its
 // module path; what it prints is UTF-8 and not held back.
 func (g *Gate) startPython(ctx context.Context, c *Call, python, code, dir string, timeout time.Duration) (*job.Job, error) {
-	r, err := g.room(c.Session)
+	r, err := g.commands(c.Session)
 	if err != nil {
 		return nil, err
 	}

@@ -74,8 +74,11 @@ func (g *Gate) switched(s *client.Session, r Room) Room {
 
 // leansOn reports whether a command may do something by a switch alone.
 func (g *Gate) leansOn(p sandbox.Policy, s grant.Switch) bool {
-	if p.Profile() == "outside" {
+	switch p.Profile() {
+	case "outside":
 		return s == grant.Outside
+	case "classic":
+		return false
 	}
 	return p.Allows(permissionOf[s]) || s == grant.AllHome && p.Decide(sandbox.Read, g.Home.Home).Allowed
 }
@@ -87,7 +90,21 @@ func (g *Gate) StopSwitchedOff(clientOf func(session string) string) {
 	}
 }
 
+// StopClassic ends the jobs that run without a boundary, unless the person still has it so.
+func (g *Gate) StopClassic() {
+	for _, j := range g.Jobs.List("") {
+		g.stopIfBounded(j)
+	}
+}
+
+func (g *Gate) stopIfBounded(j *job.Job) {
+	if j.Spec.Policy.Profile() == "classic" && (!g.Classic() || g.offline()) && j.Running() {
+		j.Stop(job.Stopped)
+	}
+}
+
 func (g *Gate) stopIfOff(j *job.Job, client string) {
+	g.stopIfBounded(j)
 	held := g.Switches.Of(client)
 	for _, s := range grant.AllSwitches() {
 		if !held.Has(s) && g.leansOn(j.Spec.Policy, s) && j.Running() {
