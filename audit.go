@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"handrail/app"
@@ -38,7 +40,9 @@ func (c *auditVerifyCommand) Run() error {
 	if n := len(rep.Findings); n > 0 {
 		return fmt.Errorf("%s: findings: %d, records: %d", log, n, rep.Records)
 	}
-	if _, err := os.Stat(log); err != nil {
+	if _, err := os.Stat(log); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no activity log yet: Handrail hasn't run with the state folder %s", p.State)
+	} else if err != nil {
 		return fmt.Errorf("there is no activity log: %w", err)
 	}
 	against := "nothing was changed"

@@ -47,6 +47,9 @@ func (c *rulesListCommand) Run() error {
 		return err
 	}
 	list, err := rules.List()
+	if errors.Is(err, approval.ErrNoKey) {
+		return fmt.Errorf("%w%s", err, keychainHint)
+	}
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,9 @@ func (c *switchCommand) Run() error {
 	if err := os.MkdirAll(c.State, 0o700); err != nil {
 		return err
 	}
-	if err := core.SetSwitch(s, id, c.Name, c.To == "on"); err != nil {
+	if err := core.SetSwitch(s, id, c.Name, c.To == "on"); errors.Is(err, grant.ErrNoKey) {
+		return fmt.Errorf("%w%s", err, keychainHint)
+	} else if err != nil {
 		return err
 	}
 	wish := slices.ContainsFunc(s.Waiting(), func(w grant.Wish) bool { return w.Client == id && w.Name() == c.Name })

@@ -119,7 +119,28 @@ func explain(r job.Result, j *job.Job) string {
 	case 126:
 		return "that file can't be executed: check what it is, and its mode"
 	}
+	if unreached(r.ExitCode, j.Spec) {
+		return noNetwork
+	}
 	return explainDenials(j.Denials(denialWait), j.Spec.Policy)
+}
+
+// unreachedCodes are how programs end, even when they are told to print nothing, that can't reach another computer: curl(1) and wget(1), EXIT
+// CODES and EXIT STATUS.
+var unreachedCodes = map[string][]int{"curl": {6, 7}, "wget": {4}}
+
+// unreached says that a script failed as one of its commands does without a network, and that it has none.
+func unreached(code int, s job.Spec) bool {
+	if s.Tool == "git" || s.Tool == "python_exec" || s.Policy.Allows(sandbox.Network) || s.Policy.Profile() == "classic" {
+		return false
+	}
+	plan := command.Analyse(s.Text, command.Context{Shell: command.Bash, Dir: s.Dir, Home: s.Policy.Machine().Home})
+	for seg := range plan.All() {
+		if c := seg.Command(); c != nil && slices.Contains(unreachedCodes[c.Program.Name], code) {
+			return true
+		}
+	}
+	return false
 }
 
 // workedIn gives the folder that relative paths in a job's output are most likely meant from: the one in which all commands of its script
@@ -154,6 +175,8 @@ func workedIn(s job.Spec) string {
 // denialWait is how long the answer of a command that failed waits for the system's log. Records often come later still; then there
 // is no hint.
 const denialWait = 400 * time.Millisecond
+
+const noNetwork = "there is no network in the sandbox; request_access with level network asks the person for it"
 
 // explainDenials tells of the last record of the system's log that the policy agrees with. Programs try much that they can do without,
 // so a change that was refused counts before the network, and that before reading.
@@ -215,7 +238,7 @@ var signs = []struct {
 		"that is a tool here, not a program: call it as a tool"},
 	// No command can look up a name or reach an address without the permission.
 	{regexp.MustCompile(`(?i)could not resolve host|temporary failure in name resolution|name or service not known|nodename nor servname provided|network is unreachable|getaddrinfo (ENOTFOUND|EAI_AGAIN)|no address associated with hostname`), sandbox.Network,
-		"there is no network in the sandbox; request_access with level network asks the person for it"},
+		noNetwork},
 }
 
 // explainLine explains one line of error output, if the policy would refuse what it tells of. Relative paths are dir's; with no dir nothing

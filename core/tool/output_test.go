@@ -162,6 +162,31 @@ func TestExplainNetwork(t *testing.T) {
 	}
 }
 
+// A quiet command's exit code is evidence too, where it is known what it means and there is no network.
+func TestUnreached(t *testing.T) {
+	guarded := sandbox.Guarded(sandbox.Machine{})
+	for _, c := range []struct {
+		script string
+		code   int
+		policy sandbox.Policy
+		want   bool
+	}{
+		{"curl -s https://example.com", 6, guarded, true},
+		{"x=$(curl -fsS https://example.com) || exit", 7, guarded, true},
+		{"wget -q https://example.com/a.tgz && tar xf a.tgz", 4, guarded, true},
+		{"curl -s https://example.com", 22, guarded, false},
+		{"wget -q https://example.com", 8, guarded, false},
+		{"echo curl; exit 6", 6, guarded, false},
+		{"grep x curl", 6, guarded, false},
+		{"curl -s https://example.com", 6, guarded.AllowNetwork(), false},
+		{"curl -s https://example.com", 6, sandbox.Classic(sandbox.Machine{}), false},
+	} {
+		if got := unreached(c.code, job.Spec{Tool: "bash", Text: c.script, Dir: "/", Policy: c.policy}); got != c.want {
+			t.Errorf("%s, exit code %d, %s: %v", c.script, c.code, c.policy.Profile(), got)
+		}
+	}
+}
+
 func TestTraceback(t *testing.T) {
 	const one, chained = "Traceback (most recent call last):\n  File \"<stdin>\", line 1\nKeyError: 1\n", "\nDuring handling of the above exception, another exception occurred:\n\n"
 	for _, c := range []struct {
