@@ -19,6 +19,7 @@ import (
 	"handrail/core/client"
 	"handrail/core/program"
 	"handrail/core/release"
+	"handrail/core/server"
 	"handrail/core/setting"
 	"handrail/core/statefile"
 )
@@ -31,6 +32,14 @@ type appCommand struct {
 func (c *appCommand) Run() error {
 	if facts := app.SurfaceFactsNow(); !facts.Display {
 		return errors.New("there is no display, so no menu bar: start `handrail serve` instead")
+	}
+	where := c.places
+	if err := where.fill(); err != nil {
+		return err
+	}
+	if server.Show(core.Socket(where.State)) == nil {
+		fmt.Fprintln(os.Stderr, "Handrail is running already; its window opens.")
+		return nil
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -56,6 +65,7 @@ func (c *appCommand) Run() error {
 	words := spoken(c.settings)
 	r := &resident{Host: h, news: news, place: place.Verdict, state: c.State, stop: func() { cancel(nil) }}
 	r.windows = app.NewWindows(r, words, h.Home())
+	h.StartedAgain(func() error { return r.Open("activity") })
 	served := make(chan error, 1)
 	go func() {
 		err := serve(ctx)

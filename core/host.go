@@ -94,7 +94,8 @@ type Host struct {
 	pairing   *pairing.Pairing
 	undo      *edit.Undo
 	kept      *edit.Snapshots
-	unwatch   func() // ends reading what the system's log tells
+	again     func() error // as StartedAgain has it
+	unwatch   func()       // ends reading what the system's log tells
 	searching *searching
 	// interrupted doesn't change after the start.
 	interrupted []audit.Record
@@ -210,7 +211,7 @@ func New(o Options) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())
 	}
-	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: h.tokens, Log: o.Log, OpenPairing: h.OpenPairing,
+	h.server, err = server.New(server.Options{Sessions: h.sessions, Tokens: h.tokens, Log: o.Log, OpenPairing: h.OpenPairing, Show: h.show,
 		Level: func(client.Identity) client.Level { return h.newLevel() },
 		Tools: func(level client.Level) *mcp.Server {
 			s := server.NewServer(level, tool.Instructions(level, o.Nonce))
@@ -375,6 +376,16 @@ func (h *Host) ListenSocket() (serve func(ctx context.Context) error, err error)
 		return nil, err
 	}
 	return s.Serve, nil
+}
+
+// StartedAgain has open called each time that the person starts the app while it runs. It is to be called before the socket is served.
+func (h *Host) StartedAgain(open func() error) { h.again = open }
+
+func (h *Host) show() error {
+	if h.again == nil {
+		return errors.New("there is no window here")
+	}
+	return h.again()
 }
 
 // ServeStdio serves one client on in and out until in ends.

@@ -68,6 +68,12 @@ func TestStart(t *testing.T) {
 		t.Errorf("tools: %+v, %v", list, err)
 	}
 	s.Close()
+	// Started again, it says so and shows a window.
+	again := exec.CommandContext(ctx, program, "--state", state)
+	again.Env = env
+	if out, err := again.CombinedOutput(); err != nil || !strings.Contains(string(out), "its window opens") {
+		t.Errorf("started again: %v\n%s", err, out)
+	}
 	if err := app.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -137,6 +137,17 @@ func Pair(path, name string, level client.Level) (url string, err error) {
 	return server.Pairing, err
 }
 
+// Show has the app that listens on the socket at path show a window of its own: Options.Show. It answers nothing, and allows nothing.
+func Show(path string) error {
+	own := ownHello()
+	own.Show = true
+	server, err := ask(path, own)
+	if err == nil && !server.Shown {
+		err = hint.New("version_mismatch", "the running Handrail can't be shown yet").Then("quit Handrail and start it again")
+	}
+	return err
+}
+
 // ask exchanges hellos with the app, and nothing more.
 func ask(path string, own hello) (server hello, err error) {
 	conn, err := dial(context.Background(), path)

@@ -27,6 +27,10 @@ type hello struct {
 	// it. Nothing follows.
 	Pair    *pairWish `json:"pair,omitempty"`
 	Pairing string    `json:"pairing,omitempty"`
+	// Show is the other side's wish that the app shows itself, since the person has started it again; Shown is then the server's answer.
+	// Nothing follows.
+	Show  bool `json:"show,omitempty"`
+	Shown bool `json:"shown,omitempty"`
 	// Error is the server's: why it ends the connection.
 	Error string `json:"error,omitempty"`
 }
@@ -87,6 +91,12 @@ func (s *Server) welcome(conn net.Conn, r *bufio.Reader) error {
 			return errors.Join(errDone, sendHello(conn, answer))
 		}
 	}
+	if err == nil && bridge.Show {
+		if err = s.show(); err == nil {
+			answer.Shown = true
+			return errors.Join(errDone, sendHello(conn, answer))
+		}
+	}
 	if answer.URL = s.url(); err != nil {
 		answer.Error = err.Error()
 	}
@@ -94,6 +104,13 @@ func (s *Server) welcome(conn net.Conn, r *bufio.Reader) error {
 }
 
 var errDone = errors.New("the hello was all that it wanted")
+
+func (s *Server) show() error {
+	if s.opts.Show == nil {
+		return errors.New("there is no window here")
+	}
+	return s.opts.Show()
+}
 
 func (s *Server) openPairing(wish pairWish) (url string, err error) {
 	level, err := client.ParseLevel(wish.Level)

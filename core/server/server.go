@@ -52,6 +52,8 @@ type Options struct {
 	// OpenPairing has a new assistant ask the person whether it may connect, as core/pairing says, and gives the address that it
 	// is to be given. It is asked by who connects to the socket as the person. Nil: that isn't served.
 	OpenPairing func(name string, level client.Level) (url string, err error)
+	// Show opens a window, since the person has started the app again. nil: there is none.
+	Show func() error
 	// Log gets what was refused and why, without tokens and content. Nil is silent.
 	Log *slog.Logger
 }

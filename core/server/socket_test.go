@@ -346,6 +346,32 @@ func TestSocketRoom(t *testing.T) {
 	}
 }
 
+// The app is shown where it has a window, and says where it has none. Nothing follows.
+func TestShow(t *testing.T) {
+	f := newFixture(t)
+	path := filepath.Join(shortDir(t), "socket")
+	if err := Show(path); err == nil {
+		t.Error("what doesn't run was shown")
+	}
+	f.serveSocket(path)
+	if err := Show(path); err == nil || !strings.Contains(err.Error(), "no window") {
+		t.Errorf("without a window: %v", err)
+	}
+	shown := 0
+	f.server.opts.Show = func() error {
+		if shown++; shown > 1 {
+			return errors.New("it can't be opened")
+		}
+		return nil
+	}
+	if err := Show(path); err != nil || shown != 1 {
+		t.Errorf("%v, shown %d times", err, shown)
+	}
+	if err := Show(path); err == nil || !strings.Contains(err.Error(), "it can't be opened") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A wish to pair is heard by a server that serves it, and nothing follows it.
 func TestPairWish(t *testing.T) {
 	f := newFixture(t)
