@@ -74,8 +74,9 @@ bench: build ## measure, each figure beside its floor
 
 SOAK ?= 10m
 .PHONY: soak
-soak: build ## make calls of all kinds for 10 minutes (SOAK=1h for longer): nothing may be left over
+soak: build ## make calls of all kinds for 10 minutes (SOAK=1h for longer): nothing may be left over; then rest as long
 	go test -count=1 -timeout 0 -v -run '^Test(Soak|LargeOutput)$$' . -soak $(SOAK)
+	$(if $(filter Linux,$(OS)),go test -count=1 -timeout 0 -v -tags package -run '^TestAtRest$$' ./packaging -programs '$(CURDIR)/build' -rest $(SOAK))
 
 .PHONY: conformance
 conformance: build ## the official MCP conformance runner, both protocol eras
