@@ -5,6 +5,7 @@ type ActivityWords struct {
 	Title, Search, Export, None, Empty, Choose string
 	Answer, NoAnswer, IfUndone                 string
 	Undo, Asked, Show                          string
+	Who, What, Result, Details                 string // name the choices and the right side, for who doesn't see them
 	// AllClients, Sorts and Outcomes name the choices; the last two as the variables of these names have them.
 	AllClients string
 	Sorts      []string
@@ -15,7 +16,8 @@ type ActivityWords struct {
 func (w Words) Activity() ActivityWords {
 	say := func(id string) string { return w.say("activity_"+id, nil) }
 	a := ActivityWords{Title: say("title"), Search: say("search"), Export: say("export"), None: say("none"), Empty: say("empty"), Choose: say("choose"),
-		Answer: say("answer"), NoAnswer: say("no_answer"), IfUndone: say("if_undone"), Undo: say("undo"), Asked: say("asked"), Show: say("show"), AllClients: say("all_clients")}
+		Answer: say("answer"), NoAnswer: say("no_answer"), IfUndone: say("if_undone"), Undo: say("undo"), Asked: say("asked"), Show: say("show"), AllClients: say("all_clients"),
+		Who: say("who"), What: say("what"), Result: say("result"), Details: say("details")}
 	for _, s := range Sorts {
 		if s == AnySort {
 			a.Sorts = append(a.Sorts, say("sort_any"))

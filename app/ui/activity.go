@@ -106,21 +106,21 @@ func (w *activity) build() {
 	})
 	w.search.text = w.filter.Text
 	w.choices = append([]string{""}, w.book.Clients()...)
-	w.clients = newChoice(w.pen, []string{w.says.AllClients}, 170, func(i int) {
+	w.clients = newChoice(w.pen, w.says.Who, []string{w.says.AllClients}, 170, func(i int) {
 		w.filter.Client = w.choices[i]
 		w.find()
 	})
-	w.sorts = newChoice(w.pen, w.says.Sorts, 170, func(i int) {
+	w.sorts = newChoice(w.pen, w.says.What, w.says.Sorts, 170, func(i int) {
 		w.filter.Sort = app.Sorts[i]
 		w.find()
 	})
-	w.ends = newChoice(w.pen, w.says.Outcomes, 130, func(i int) {
+	w.ends = newChoice(w.pen, w.says.Result, w.says.Outcomes, 130, func(i int) {
 		w.filter.Outcome = app.Outcomes[i]
 		w.find()
 	})
 	export := newPressable(w.pen, w.says.Export, w.export)
 	w.list = newEntryList(w)
-	w.reader = newReader(w.pen)
+	w.reader = newReader(w.pen, w.says.Details)
 	w.count, w.notice, w.nobody = newTextLine(w.faces), newTextLine(w.faces), newTextLine(w.faces)
 	w.window.SetContent(container.New(&activityLayout{w}, canvas.NewRectangle(colors.Bar), canvas.NewRectangle(colors.Paper), canvas.NewRectangle(colors.Bar),
 		canvas.NewRectangle(colors.Sheet), w.search, w.clients.pressable, w.sorts.pressable, w.ends.pressable, export, w.list, w.nobody.Raster, w.reader, w.count.Raster, w.notice.Raster))
@@ -460,6 +460,12 @@ type entryList struct {
 	silent bool
 }
 
+// AccessibilityLabel is the window's name.
+func (l *entryList) AccessibilityLabel() string { return l.w.says.Title }
+
+// AccessibilityRole implements fyne.Accessible.
+func (l *entryList) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
+
 func newEntryList(w *activity) *entryList {
 	l := &entryList{w: w, at: -1}
 	l.Length = func() int { return len(w.book.Found()) }
@@ -531,7 +537,14 @@ type entryRow struct {
 	pen                 pen
 	first, result, what *textLine
 	edge                *canvas.Rectangle
+	name                string
 }
+
+// AccessibilityLabel says the entry in a line.
+func (r *entryRow) AccessibilityLabel() string { return r.name }
+
+// AccessibilityRole implements fyne.Accessible.
+func (r *entryRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 func newEntryRow(p pen) *entryRow {
 	r := &entryRow{pen: p, first: newTextLine(p.faces), result: newTextLine(p.faces), what: newTextLine(p.faces), edge: canvas.NewRectangle(p.colors.Sheet)}
@@ -559,6 +572,7 @@ func (r *entryRow) show(w app.Words, e *app.Entry) {
 		ink = c.PaleInk
 	}
 	r.result.set(r.pen.span(w.Result(e), f.regular, 13, ink))
+	r.name = strings.Join([]string{when, who, tool, what, w.Result(e)}, ", ")
 	r.what.set(r.pen.span(what, f.regular, 14, c.PaleInk))
 	r.Refresh()
 }

@@ -14,6 +14,7 @@ import (
 // owner.
 type button struct {
 	widget.BaseWidget
+	name   string
 	ground *canvas.Rectangle
 	text   *fyne.Container
 	// pressed says that the left button went down here and hasn't left since.
@@ -24,10 +25,17 @@ type button struct {
 var (
 	_ desktop.Mouseable = (*button)(nil)
 	_ desktop.Hoverable = (*button)(nil)
+	_ fyne.Accessible   = (*button)(nil)
 )
 
-func newButton(label []fyne.CanvasObject, fill color.Color) *button {
-	b := &button{ground: canvas.NewRectangle(fill), text: container.NewWithoutLayout()}
+// AccessibilityLabel is the button's text.
+func (b *button) AccessibilityLabel() string { return b.name }
+
+// AccessibilityRole implements fyne.Accessible.
+func (b *button) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+
+func newButton(name string, label []fyne.CanvasObject, fill color.Color) *button {
+	b := &button{name: name, ground: canvas.NewRectangle(fill), text: container.NewWithoutLayout()}
 	b.ground.CornerRadius = 7
 	b.ExtendBaseWidget(b)
 	b.paint(label, fill)

@@ -345,6 +345,7 @@ func (w *connect) row(c *column, a assistant.Assistant) {
 		width := newPressable(w.pen, name, nil).MinSize().Width
 		right -= width
 		w.button(c, string(do)+" "+a.ID, name, right, top+3, func() { go w.do(app.ConnectAsk{Do: do, ID: a.ID}, a.ID) })
+		w.controls[string(do)+" "+a.ID].(*pressable).about = a.Name
 		right -= 8
 	}
 	if a.State == assistant.Connected || a.State == assistant.Different {

@@ -89,6 +89,7 @@ type pressable struct {
 	widget.BaseWidget
 	pen      pen
 	name     string
+	about    string // what it is about, for who doesn't see what stands beside it; "" where its name says it
 	press    func()
 	ground   *canvas.Rectangle
 	label    *textLine
@@ -101,7 +102,19 @@ var (
 	_ fyne.Focusable     = (*pressable)(nil)
 	_ fyne.Tappable      = (*pressable)(nil)
 	_ desktop.Cursorable = (*pressable)(nil)
+	_ fyne.Accessible    = (*pressable)(nil)
 )
+
+// AccessibilityLabel is what it is about and what it does.
+func (b *pressable) AccessibilityLabel() string {
+	return strings.TrimPrefix(b.about+": "+strings.TrimSuffix(b.name, opens), ": ")
+}
+
+// AccessibilityRole implements fyne.Accessible.
+func (b *pressable) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+
+// opens marks a choice.
+const opens = "  ▾"
 
 const controlHeight = 34
 
@@ -171,10 +184,10 @@ type choice struct {
 	popup   *widget.PopUp
 }
 
-func newChoice(p pen, options []string, width float32, changed func(int)) *choice {
+func newChoice(p pen, about string, options []string, width float32, changed func(int)) *choice {
 	c := &choice{options: options, changed: changed}
 	c.pressable = newPressable(p, "", c.show)
-	c.minWidth = width
+	c.minWidth, c.about = width, about
 	c.keys = func(e *fyne.KeyEvent) {
 		switch e.Name {
 		case fyne.KeyDown:
@@ -198,7 +211,7 @@ func (c *choice) offer(options []string) {
 			c.chosen = i
 		}
 	}
-	c.rename(options[c.chosen] + "  ▾")
+	c.rename(options[c.chosen] + opens)
 }
 
 func (c *choice) choose(i int) {
@@ -207,7 +220,7 @@ func (c *choice) choose(i int) {
 	}
 	changed := i != c.chosen
 	c.chosen = i
-	c.rename(c.options[i] + "  ▾")
+	c.rename(c.options[i] + opens)
 	if changed {
 		c.changed(i)
 	}
@@ -238,6 +251,7 @@ func (c *choice) show() {
 type field struct {
 	widget.BaseWidget
 	pen     pen
+	about   string // as a pressable has it
 	hint    string
 	text    string
 	changed func(string)
@@ -252,7 +266,16 @@ var (
 	_ fyne.Focusable    = (*field)(nil)
 	_ fyne.Shortcutable = (*field)(nil)
 	_ fyne.Tappable     = (*field)(nil)
+	_ fyne.Accessible   = (*field)(nil)
 )
+
+// AccessibilityLabel is what belongs into it, and what stands in it.
+func (f *field) AccessibilityLabel() string {
+	return strings.TrimSuffix(strings.TrimPrefix(f.about+": ", ": ")+f.hint+": "+app.Escape(f.text), ": ")
+}
+
+// AccessibilityRole implements fyne.Accessible, which has none for what is typed into.
+func (f *field) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
 
 func newField(p pen, hint string, changed func(string)) *field {
 	f := &field{pen: p, hint: hint, changed: changed, ground: canvas.NewRectangle(p.colors.Paper), label: newTextLine(p.faces)}
@@ -331,16 +354,26 @@ func (f *field) TypedShortcut(s fyne.Shortcut) {
 // reader is a scrolled column of text, for the pointer's wheel and the keyboard.
 type reader struct {
 	widget.BaseWidget
+	name   string
 	scroll *container.Scroll
 	text   *fyne.Container
 	frame  *canvas.Rectangle
 	pen    pen
 }
 
-var _ fyne.Focusable = (*reader)(nil)
+var (
+	_ fyne.Focusable  = (*reader)(nil)
+	_ fyne.Accessible = (*reader)(nil)
+)
 
-func newReader(p pen) *reader {
-	r := &reader{pen: p, text: container.NewWithoutLayout(), frame: canvas.NewRectangle(color.Transparent)}
+// AccessibilityLabel says what can be read in it.
+func (r *reader) AccessibilityLabel() string { return r.name }
+
+// AccessibilityRole implements fyne.Accessible.
+func (r *reader) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+func newReader(p pen, name string) *reader {
+	r := &reader{name: name, pen: p, text: container.NewWithoutLayout(), frame: canvas.NewRectangle(color.Transparent)}
 	r.scroll = container.NewVScroll(r.text)
 	r.frame.StrokeWidth = 2
 	r.ExtendBaseWidget(r)

@@ -117,8 +117,8 @@ func (d *dialogWindow) build(a fyne.App) {
 	q := d.talk.Request.Question
 	d.window = a.NewWindow(d.faces.readable(q.Window))
 	d.scroll = container.NewVScroll(d.question(q))
-	d.refuse = newButton(d.label(q.Refuse, app.RefuseInk), app.RefuseFill)
-	d.allow = newButton(d.label(q.Allow, app.WaitingInk), app.WaitingFill)
+	d.refuse = newButton(q.Refuse, d.label(q.Refuse, app.RefuseInk), app.RefuseFill)
+	d.allow = newButton(q.Allow, d.label(q.Allow, app.WaitingInk), app.WaitingFill)
 	d.refuse.up = func(e *desktop.MouseEvent) {
 		if e.Button == desktop.MouseButtonPrimary && d.refuse.pressed {
 			d.answer(app.Refused)
@@ -130,10 +130,10 @@ func (d *dialogWindow) build(a fyne.App) {
 	objects := []fyne.CanvasObject{canvas.NewRectangle(app.Paper), d.scroll, line, d.refuse, d.allow}
 	switch {
 	case q.Always != "":
-		d.third = newButton(d.label(q.Always, app.WaitingInk), app.UnreadyFill)
+		d.third = newButton(q.Always, d.label(q.Always, app.WaitingInk), app.UnreadyFill)
 		d.third.down, d.third.up = d.pressed, func(e *desktop.MouseEvent) { d.released(e, d.third, app.Always) }
 	case q.Quiet != "":
-		d.third = newButton(d.label(q.Quiet, app.QuietInk), app.QuietFill)
+		d.third = newButton(q.Quiet, d.label(q.Quiet, app.QuietInk), app.QuietFill)
 		d.third.up = func(e *desktop.MouseEvent) {
 			if e.Button == desktop.MouseButtonPrimary && d.third.pressed {
 				d.answer(app.Quiet)

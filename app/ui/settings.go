@@ -261,7 +261,7 @@ func (w *settings) row(c *column, s app.Setting) {
 				at = i
 			}
 		}
-		choice := newChoice(w.pen, options, controlWidth, func(int) {})
+		choice := newChoice(w.pen, w.words.SettingLabel(s), options, controlWidth, func(int) {})
 		choice.choose(at)
 		choice.changed = func(i int) { w.set(s.Name, s.Values[i]) }
 		w.button(c, s.Name, choice.pressable, right, top)
@@ -280,15 +280,16 @@ func (w *settings) folder(c *column, s app.Setting) {
 		path = w.now.Usual
 	}
 	c.add(0, 4, wrap(c.text(app.Escape(path), w.faces.mono, 13.5, w.pen.colors.Ink, true), c.width))
-	w.path(c, s.Name, w.says.Choose, func(path string) { w.set(s.Name, path) })
+	w.path(c, s.Name, w.words.SettingLabel(s), w.says.Choose, func(path string) { w.set(s.Name, path) })
 	if s.Value != "" {
 		b := newPressable(w.pen, w.words.SettingValue(s.Name, "usual"), func() { w.set(s.Name, "") })
+		b.about = w.words.SettingLabel(s)
 		w.button(c, s.Name+" usual", b, c.left, c.y+6)
 	}
 }
 
 // path puts down a field for a folder and the button that takes it.
-func (w *settings) path(c *column, name, does string, take func(path string)) {
+func (w *settings) path(c *column, name, about, does string, take func(path string)) {
 	f := newField(w.pen, w.says.Path, func(text string) { w.typed[name] = text })
 	f.text = w.typed[name]
 	f.draw()
@@ -298,8 +299,9 @@ func (w *settings) path(c *column, name, does string, take func(path string)) {
 			take(path)
 		}
 	}
-	f.done = press
+	f.done, f.about = press, about
 	b := newPressable(w.pen, does, press)
+	b.about = about
 	y := c.y + 6
 	w.controls[name] = f
 	f.reached = func() { w.reveal(f) }
@@ -316,7 +318,8 @@ func (w *settings) folders(c *column) {
 	for _, folder := range w.now.Folders {
 		top, _ := c.add(0, 10, wrap(c.text(app.Escape(folder), w.faces.mono, 13.5, w.pen.colors.Ink, true), c.width))
 		b := newPressable(w.pen, w.says.Remove, func() { w.set("unsearch", folder) })
+		b.about = app.Escape(folder)
 		w.button(c, "unsearch "+folder, b, c.left+c.width+settingsEdge, top-6)
 	}
-	w.path(c, "search", w.says.Add, func(path string) { w.set("search", path) })
+	w.path(c, "search", w.says.Folders, w.says.Add, func(path string) { w.set("search", path) })
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"handrail/app"
 	"handrail/app/apptest"
@@ -36,6 +37,25 @@ func (f firstStart) ChangeSetting(c app.SettingChange) (asks bool, err error) {
 		return false, nil
 	}
 	return f.resident.ChangeSetting(c)
+}
+
+// until waits until something is so.
+func (f firstStart) until(t *testing.T, so func() bool) {
+	t.Helper()
+	changed := make(chan struct{}, 1)
+	defer f.Subscribe(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
+	for late := time.After(long); !so(); {
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatal("it isn't so")
+		}
+	}
 }
 
 // welcomes opens the first window.
@@ -77,9 +97,10 @@ func TestWelcome(t *testing.T) {
 		t.Errorf("before the click: %q, %+v", at, waits)
 	}
 	must(t, dialog.Click(app.AllowFill, long), dialog.Gone(long))
-	if at, waits := f.Setting(setting.Workspace); at != other || waits != nil {
-		t.Errorf("after it: %q, %+v", at, waits)
-	}
+	f.until(t, func() bool {
+		at, waits := f.Setting(setting.Workspace)
+		return at == other && waits == nil
+	})
 	press(t, d, w, app.Light.Button, 1, 4)
 	if got := <-f.login; got != "on" {
 		t.Errorf("start at login: %q", got)
