@@ -206,7 +206,7 @@ func New(o Options) (*Host, error) {
 	h.searching = &searching{opts: o, changed: h.changed}
 	h.interrupted = h.audit.Unfinished()
 	h.interrupted = h.interrupted[:min(len(h.interrupted), mostInterrupted)]
-	h.pairing, err = pairing.New(pairing.Options{Tokens: h.tokens, Ask: h.askPairing, Changed: h.changed, Log: o.Log,
+	h.pairing, err = pairing.New(pairing.Options{Tokens: h.tokens, Ask: h.askPairing, Changed: h.changed, Log: o.Log, Tunnel: h.tunnel,
 		Forget: func(clientID string) error { return Forget(o.Work, h.gate.Rules, h.gate.Switches, clientID) }})
 	if err != nil {
 		return nil, errors.Join(err, h.kept.Close(), h.undo.Close(), h.audit.Close())

@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,6 +25,7 @@ import (
 	"handrail/core/client"
 	"handrail/core/hint"
 	"handrail/core/server"
+	"handrail/core/setting"
 )
 
 var refresh = regexp.MustCompile(`<meta http-equiv="refresh" content="0; url=([^"]*)">`)
@@ -51,7 +56,12 @@ func browse(ctx context.Context, address string) (*url.URL, error) {
 // joins connects the SDK's own client by OAuth, with a browser that shows its page to the person.
 func joins(t *testing.T, endpoint string) (*mcp.ClientSession, auth.OAuthHandler, error) {
 	t.Helper()
-	const callback = "http://127.0.0.1:33418/callback"
+	return joinsFrom(t, endpoint, "http://127.0.0.1:33418/callback")
+}
+
+// joinsFrom is joins for a client that takes the answer at an address.
+func joinsFrom(t *testing.T, endpoint, callback string) (*mcp.ClientSession, auth.OAuthHandler, error) {
+	t.Helper()
 	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 			ClientName: "Go SDK", RedirectURIs: []string{callback}, GrantTypes: []string{"authorization_code", "refresh_token"}}},
@@ -214,6 +224,196 @@ func TestPairing(t *testing.T) {
 	}
 	if !strings.Contains(string(text), "a new assistant wants to connect as mine, at most ask; the answer goes to http://127.0.0.1:33418/callback") || strings.Contains(string(text), token.AccessToken) {
 		t.Errorf("the log: %s", text)
+	}
+}
+
+// tunnel is a person's own HTTPS tunnel to a port of this computer: what is sent to host, on the internet, comes out there.
+func tunnel(t *testing.T, host, port string) {
+	t.Helper()
+	far := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: "127.0.0.1:" + port})
+		r.Out.Host = r.In.Host
+		r.SetXForwarded()
+	}})
+	t.Cleanup(far.Close)
+	internet := http.DefaultTransport.(*http.Transport).Clone()
+	internet.TLSClientConfig = far.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	internet.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if name, _, _ := net.SplitHostPort(address); name == host {
+			address = far.Listener.Addr().String()
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	before := http.DefaultClient.Transport
+	http.DefaultClient.Transport = internet
+	t.Cleanup(func() { internet.CloseIdleConnections(); http.DefaultClient.Transport = before })
+}
+
+// By the person's own tunnel an assistant on the web pairs as one on this computer does: once they have said what the tunnel is called,
+// by a click, and by their click on its question. Nothing else is good there, and nothing of it elsewhere, nor once they took it away.
+func TestPairingByTunnel(t *testing.T) {
+	o, keychain := options(t), new(keyring)
+	if err := os.MkdirAll(o.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	person := clicker{make(chan approval.Request), make(chan func(approval.Request) approval.Decision)}
+	o.Asker, o.Settings, o.PairAddr = person, setting.Open(o.State, keychain.get), "127.0.0.1:0"
+	h := newHost(t, o)
+	here, err := h.OpenPairing("", client.Ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _ := url.Parse(here)
+	tunnel(t, "example.com", own.Port())
+	const there, callback = "https://example.com/mcp", "https://chatgpt.com/connector_platform_oauth_redirect"
+	status := func(address, token string, change func(*http.Request)) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		if change != nil {
+			change(r)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+
+	if asks, err := h.Set(setting.Tunnel, " https://Example.com/mcp "); !asks || err != nil {
+		t.Fatal(asks, err)
+	}
+	if r := <-person.shown; *r.Setting != (approval.Setting{Name: "tunnel", Now: "example.com"}) {
+		t.Fatalf("%+v", r.Setting)
+	}
+	if host, wanted := h.Tunnel(); host != "" || wanted != "example.com" {
+		t.Errorf("before the click: %q, %q", host, wanted)
+	}
+	if got := status(there, "", nil); got != 403 {
+		t.Errorf("before the click: %d", got)
+	}
+	told := make(chan struct{}, 1)
+	defer h.Subscribe(func() {
+		select {
+		case told <- struct{}{}:
+		default:
+		}
+	})()
+	person.answers <- allows
+	for late := time.After(time.Minute); h.tunnel() == ""; {
+		select {
+		case <-told:
+		case <-late:
+			t.Fatal("the tunnel isn't set")
+		}
+	}
+	if got := status(there, "", nil); got != 401 {
+		t.Errorf("after it: %d", got)
+	}
+
+	go func() {
+		r := <-person.shown
+		person.answers <- func(approval.Request) approval.Decision {
+			if r.Kind != approval.Connect || r.Pairing.Resource != there || r.Pairing.Redirect != callback {
+				return approval.Decision{}
+			}
+			return approval.Allow(r, "dialog")
+		}
+	}()
+	session, handler, err := joinsFrom(t, there, callback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if tools, err := session.ListTools(t.Context(), nil); err != nil || len(tools.Tools) < 5 {
+		t.Fatalf("%v, %v", tools, err)
+	}
+	source, err := handler.TokenSource(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := source.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	carried, err := h.tokens.New("carried", client.Ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := h.tokens.Pair("near", client.Ask, client.Partner{Client: "near", Resource: here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := func(host string) func(*http.Request) { return func(r *http.Request) { r.Host = host } }
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	for _, c := range []struct {
+		name, address, token string
+		change               func(*http.Request)
+		want                 int
+	}{
+		{"a token of this computer's, by the tunnel", there, near.Access, nil, 401},
+		{"a carried token, by the tunnel", there, carried, nil, 401},
+		{"the refresh token", there, token.RefreshToken, nil, 401},
+		{"the tunnel's token on this computer", here, token.AccessToken, nil, 401},
+		{"with a port", there, token.AccessToken, as("example.com:443"), 403},
+		{"with a dot", there, token.AccessToken, as("example.com."), 403},
+		{"in capitals", there, token.AccessToken, as("EXAMPLE.com"), 403},
+		{"another name", there, token.AccessToken, as("www.example.com"), 403},
+		{"another name, that was forwarded", here, token.AccessToken, func(r *http.Request) {
+			r.Host = "evil.example"
+			r.Header.Set("X-Forwarded-Host", "example.com")
+			r.Header.Set("Forwarded", "host=example.com;proto=https")
+		}, 403},
+		{"a web page", there, token.AccessToken, header("Origin", "https://evil.example"), 403},
+		{"a web page without a name", there, token.AccessToken, header("Origin", "null"), 403},
+		{"a web page of that name, not encrypted", there, token.AccessToken, header("Origin", "http://example.com"), 403},
+	} {
+		if got := status(c.address, c.token, c.change); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+	// Through the tunnel no program on this computer takes the answer, and on this computer no site does.
+	for address, to := range map[string]string{there: "http://127.0.0.1:33418/callback", here: callback} {
+		if _, err := h.OpenPairing("", client.Ask); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := joinsFrom(t, address, to); err == nil {
+			t.Errorf("%s: the answer goes to %s", address, to)
+		}
+	}
+
+	if asks, err := h.Set(setting.Tunnel, ""); asks || err != nil {
+		t.Fatal(asks, err)
+	}
+	if result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "list_files", Arguments: map[string]any{"path": "."}}); err == nil {
+		t.Errorf("taken away, and let in: %+v", result)
+	}
+	if got := status(there, token.AccessToken, nil); got != 403 {
+		t.Errorf("taken away: %d", got)
+	}
+	list, err := h.tokens.List()
+	if err != nil || slices.ContainsFunc(list, func(t client.Token) bool { return t.Paired && t.Name != "near" }) || len(list) != 2 {
+		t.Errorf("left: %+v, %v", list, err)
+	}
+}
+
+// What can't be a tunnel's name says so, and asks nobody.
+func TestTunnelName(t *testing.T) {
+	h, _, _ := settingWorld(t)
+	for _, name := range []string{"localhost", "127.0.0.1", "my-mac", "my-mac.local", "a..example", "example.com:443", "http://example.com", "https://example.com/other", "exam ple.com", "exämple.com",
+		"-a.example", "a-.example", strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 130) + "example", "user@example.com", "[::1]", "*.example.com"} {
+		if asks, err := h.Set(setting.Tunnel, name); asks || hint.Code(err) != "bad_host" {
+			t.Errorf("%q: %v, %v", name, asks, err)
+		}
+	}
+	if host, wanted := h.Tunnel(); host != "" || wanted != "" {
+		t.Errorf("%q, %q", host, wanted)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"handrail/core/client"
 	"handrail/core/grant"
 	"handrail/core/hint"
+	"handrail/core/server"
 	"handrail/core/setting"
 )
 
@@ -34,6 +36,32 @@ func (h *Host) offline() bool { return h.opts.Settings.Get(setting.Network) == "
 
 // classic says that commands run under the profile classic, which is no boundary.
 func (h *Host) classic() bool { return h.opts.Settings.Get(setting.Profile) == "classic" }
+
+// tunnel is the host name of the person's own HTTPS tunnel; "" for none.
+func (h *Host) tunnel() string { return h.opts.Settings.Get(setting.Tunnel) }
+
+// Tunnel is tunnel, and what waits for the person's click to be it.
+func (h *Host) Tunnel() (host, wanted string) {
+	host, waits := h.Setting(setting.Tunnel)
+	if waits != nil {
+		wanted = waits.Now
+	}
+	return host, wanted
+}
+
+// tunnelHost gives the host name of what a person may have copied: an address with what stands around the name.
+func tunnelHost(text string) (string, error) {
+	host := strings.ToLower(strings.TrimSpace(text))
+	host = strings.TrimPrefix(host, "https://")
+	host = strings.TrimSuffix(strings.TrimSuffix(host, "/"), server.Path)
+	if host == "" {
+		return "", nil
+	}
+	if err := setting.ValidHost(host); err != nil {
+		return "", hint.New("bad_host", fmt.Sprintf("%q can't be the name of a tunnel", text)).Because("it is no host name on the internet, such as my-mac.example.com").Wrap(err)
+	}
+	return host, nil
+}
 
 // newLevel is what a client on the socket or on stdio may do that connects now.
 func (h *Host) newLevel() client.Level {
@@ -62,6 +90,11 @@ func (h *Host) SettingsProblem() error { return h.opts.Settings.Problem() }
 func (h *Host) Set(n setting.Name, value string) (asks bool, err error) {
 	if n == setting.Workspace && value != "" {
 		if value, err = h.canWorkIn(value); err != nil {
+			return false, err
+		}
+	}
+	if n == setting.Tunnel {
+		if value, err = tunnelHost(value); err != nil {
 			return false, err
 		}
 	}
@@ -125,7 +158,7 @@ type settingAsked struct {
 }
 
 // settingsChanged takes note of what the settings are now: commands end that could reach other computers, or ran without a boundary,
-// where nobody may any more; and the person is asked about what waits.
+// where nobody may any more, and assistants that came by a tunnel that is gone are paired no more; and the person is asked about what waits.
 func (h *Host) settingsChanged() {
 	h.enforce()
 	h.askSettings()
@@ -150,6 +183,13 @@ func (h *Host) enforce() {
 	}
 	h.setting.offline = off
 	h.gate.StopClassic()
+	keep := ""
+	if host := h.tunnel(); host != "" {
+		keep = "https://" + host + server.Path
+	}
+	if err := h.tokens.UnpairTunnels(keep); err != nil {
+		h.log.Error("the assistants of a tunnel that is gone", "error", err)
+	}
 }
 
 // askSettings asks the person about what waits, one after another. It returns at once.

@@ -259,6 +259,20 @@ func (t *Tokens) unpair(of func(*tokenEntry) []byte, hash []byte) (name string, 
 
 var errNoPairing = errors.New("there is no such pairing")
 
+// UnpairTunnels ends all pairings by a tunnel (https) but those for the resource keep; "" keeps none.
+func (t *Tokens) UnpairTunnels(keep string) error {
+	ends := func(e tokenEntry) bool {
+		return e.Paired != nil && strings.HasPrefix(e.Paired.Resource, "https://") && e.Paired.Resource != keep
+	}
+	list, err := t.current()
+	if err != nil || !slices.ContainsFunc(list, ends) {
+		return err
+	}
+	return t.change(func(entries []tokenEntry) ([]tokenEntry, error) {
+		return slices.DeleteFunc(slices.Clone(entries), ends), nil
+	})
+}
+
 // HasPaired says whether any client is paired.
 func (t *Tokens) HasPaired() bool {
 	list, err := t.current()

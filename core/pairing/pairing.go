@@ -55,9 +55,9 @@ type Options struct {
 	// Forget takes back what outlives a client's sessions and lets it do more, by its client.Identity.ID, such as lasting rules:
 	// the next client of that name starts without them.
 	Forget func(clientID string) error
-	// Tunnel is the host name of the person's own HTTPS tunnel, to which assistants on the web connect; "": there is none, and
-	// nothing but loopback addresses are answered.
-	Tunnel string
+	// Tunnel gives the host name of the person's own HTTPS tunnel, to which assistants on the web connect; nil, or "": there is none,
+	// and nothing but loopback addresses are answered.
+	Tunnel func() string
 	// Changed is called when the time to ask has ended before it was over, because an assistant had its answer. Nil: nobody is told.
 	Changed func()
 	// Log gets what was refused and why, without tokens, codes and addresses. Nil is silent.
@@ -283,7 +283,16 @@ func (p *Pairing) issuer(r *http.Request) string {
 
 func (p *Pairing) resource(r *http.Request) string { return p.issuer(r) + mcpPath }
 
+// Tunnel is the host name of the person's tunnel, as Options has it.
+func (p *Pairing) Tunnel() string {
+	if p.opts.Tunnel == nil {
+		return ""
+	}
+	return p.opts.Tunnel()
+}
+
 // tunneled says that a request came through the person's tunnel.
 func (p *Pairing) tunneled(r *http.Request) bool {
-	return p.opts.Tunnel != "" && r.Host == p.opts.Tunnel
+	tunnel := p.Tunnel()
+	return tunnel != "" && r.Host == tunnel
 }

@@ -73,7 +73,7 @@ func TestTunnel(t *testing.T) {
 	if f.tunneled(r) {
 		t.Error("no host is a tunnel's")
 	}
-	f.opts.Tunnel = "mine.tunnel.example"
+	f.opts.Tunnel = func() string { return "mine.tunnel.example" }
 	for host, want := range map[string]bool{"mine.tunnel.example": true, "other.tunnel.example": false, "mine.tunnel.example:443": false, "127.0.0.1:7438": false} {
 		if r.Host = host; f.tunneled(r) != want {
 			t.Errorf("%s is the tunnel: %v", host, !want)

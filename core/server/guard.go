@@ -26,16 +26,21 @@ func hostsOf(port int) hosts {
 // check refuses what a web page could have sent. A page can make a browser send requests here, and can give our address a
 // name of its own (DNS rebinding): so the Host must be a loopback name with our port, and an Origin, which browsers add
 // and clients needn't, must be that same host. There are no CORS headers, so no other page ever gets an answer.
-// (MCP 2025-11-25, transports: security warning.) It covers every method.
-func (h hosts) check(r *http.Request) error {
-	if !h[r.Host] {
+// (MCP 2025-11-25, transports: security warning.) It covers every method. tunnel is the host of the person's own HTTPS tunnel, by
+// which requests come as well; "" for none. Its name is theirs, so no page's.
+func (h hosts) check(r *http.Request, tunnel string) error {
+	own := "http://" + r.Host
+	switch {
+	case tunnel != "" && r.Host == tunnel:
+		own = "https://" + tunnel
+	case !h[r.Host]:
 		return fmt.Errorf("the Host header %q is not this endpoint's: use 127.0.0.1, [::1] or localhost with its port", r.Host)
 	}
 	origins := r.Header.Values("Origin")
 	switch {
 	case len(origins) == 0:
 		return nil
-	case len(origins) == 1 && origins[0] == "http://"+r.Host:
+	case len(origins) == 1 && origins[0] == own:
 		return nil
 	}
 	return fmt.Errorf("the Origin header %q: web pages are not served here", strings.Join(origins, ", "))

@@ -85,6 +85,8 @@ type Way interface {
 	Verify(r *http.Request, token string) (client.Identity, client.Level, bool)
 	// Challenge is the WWW-Authenticate header that answers a request without a good token.
 	Challenge(r *http.Request) string
+	// Tunnel is the host name of the person's own HTTPS tunnel, whose requests come in this way too; "" for none.
+	Tunnel() string
 	// ServeHTTP answers what isn't for Path, of requests whose Host and Origin are this endpoint's.
 	http.Handler
 }
@@ -98,6 +100,8 @@ func (c carried) Verify(_ *http.Request, token string) (client.Identity, client.
 }
 
 func (c carried) Challenge(*http.Request) string { return "Bearer" }
+
+func (carried) Tunnel() string { return "" }
 
 func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.server.refuse(w, r, http.StatusNotFound, hint.New("not_found", "there is nothing here").Then("use "+Path))
@@ -341,6 +345,7 @@ func (e *Endpoint) closeSessions(patience context.Context) {
 // handler is the SDK's, behind the token that ServeHTTP has verified.
 func (e *Endpoint) handler(opts *mcp.StreamableHTTPOptions) http.Handler {
 	opts.MaxRequestBodyBytes = maxBody
+	opts.DisableLocalhostProtection = true // hosts.check is stricter, and knows the tunnel
 	sdk := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		if x := exchangeOf(r.Context()); x != nil {
 			return e.server.level(x.level)
@@ -370,7 +375,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 { // also for a body that nobody reads: net/http does, before it sends the answer
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	}
-	if err := e.hosts.check(r); err != nil {
+	if err := e.hosts.check(r, e.way.Tunnel()); err != nil {
 		e.refuse(w, r, http.StatusForbidden, hint.New("forbidden", err.Error()))
 		return
 	}

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -34,6 +35,7 @@ const (
 	Workspace Name = "workspace" // the folder that assistants work in, from the next start; "" is the usual one
 	Level     Name = "level"     // what an assistant that starts Handrail itself may do at most: none, look, ask
 	Network   Name = "network"   // whether assistants may ask for the network: never, ask
+	Tunnel    Name = "tunnel"    // host name of the person's own HTTPS tunnel, by which assistants on the web reach Handrail; "" is none
 	Profile   Name = "profile"   // of commands: guarded, or classic, which is no boundary
 	Presence  Name = "presence"  // whether the system checks that it is the person (Touch ID) who allows what can't be taken back: on, off
 	Language  Name = "language"  // en, th, or auto: the system's
@@ -43,15 +45,17 @@ const (
 
 // kind is what is known of a setting.
 type kind struct {
-	values []string // those that there are, the narrowest first; nil for a path
+	values []string // those that there are, the narrowest first; nil for a path, or what host says
 	usual  string
 	free   bool // no value is wider than another
+	host   bool // it is a host name, and none is narrower than any
 }
 
 var kinds = map[Name]kind{
 	Workspace: {},
 	Level:     {values: []string{"none", "look", "ask"}, usual: "ask"},
 	Network:   {values: []string{"never", "ask"}, usual: "ask"},
+	Tunnel:    {host: true},
 	Profile:   {values: []string{"guarded", "classic"}, usual: "guarded"},
 	Presence:  {values: []string{"on", "off"}, usual: "off"},
 	Language:  {values: []string{"auto", "en", "th"}, usual: "auto", free: true},
@@ -68,6 +72,8 @@ func (n Name) valid(value string) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("there is no setting %q", n)
+	case k.host && value != "":
+		return ValidHost(value)
 	case k.values == nil && value != "" && (!filepath.IsAbs(value) || filepath.Clean(value) != value):
 		return fmt.Errorf("%q is no whole path", value)
 	case k.values != nil && !slices.Contains(k.values, value):
@@ -82,10 +88,43 @@ func (n Name) wider(value, than string) bool {
 	switch {
 	case k.free:
 		return false
-	case k.values == nil: // another folder
+	case k.host && value == "":
+		return false
+	case k.values == nil: // another folder, or host
 		return value != than
 	}
 	return slices.Index(k.values, value) > slices.Index(k.values, than)
+}
+
+// ValidHost says why a name can't be that of a tunnel: one on the internet, in ASCII and small letters, with a dot (RFC 1123, 2.1), and
+// none that is kept for private networks (RFC 6761, 6762, 8375).
+func ValidHost(name string) error {
+	bad := func(why string) error { return fmt.Errorf("%q is no host name on the internet: %s", name, why) }
+	if len(name) > 253 {
+		return bad("it is too long")
+	}
+	labels := strings.Split(name, ".")
+	if len(labels) < 2 {
+		return bad("it has no dot")
+	}
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
+			return bad("between its dots are 1 to 63 letters, digits and dashes, with no dash at an end")
+		}
+		for _, c := range []byte(l) {
+			if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+				return bad("it has other characters than a to z, 0 to 9 and dashes")
+			}
+		}
+	}
+	last := labels[len(labels)-1]
+	if last[0] >= '0' && last[0] <= '9' {
+		return bad("it is an address in numbers")
+	}
+	if slices.Contains([]string{"localhost", "local", "internal", "home", "lan", "arpa", "invalid", "onion", "localdomain"}, last) {
+		return bad("it is a private one")
+	}
+	return nil
 }
 
 // Change is a wider value that waits for the person's click, and what counts until then.
@@ -151,7 +190,7 @@ func Open(state string, keychain Keychain) *Store {
 			if k.values != nil && !k.free {
 				s.agreed[n] = k.values[0]
 			}
-		}
+		} // of a path, and of a host, the usual is the narrowest
 	case s.seals(f):
 		s.agreed = f.Agreed
 	default:
