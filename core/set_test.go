@@ -392,9 +392,9 @@ func TestSetUndo(t *testing.T) {
 	if asks, err := h.Set(setting.Undo, "30"); asks || err != nil {
 		t.Fatal(asks, err)
 	}
-	h.opts.Settings = setting.Open(h.opts.State, keychain.get)
-	if h.undoBytes() != 10<<30 {
-		t.Errorf("%d", h.undoBytes())
+	next := &Host{opts: Options{Settings: setting.Open(h.opts.State, keychain.get)}}
+	if next.undoBytes() != 10<<30 {
+		t.Errorf("%d", next.undoBytes())
 	}
 }
 

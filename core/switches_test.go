@@ -188,7 +188,7 @@ func TestSwitchUnrecorded(t *testing.T) {
 		_ = h.audit.Close()
 		return approval.Allow(r, "dialog")
 	})
-	h.asking.Wait()
+	answered(t, h)
 	if h.gate.Switches.Of(id).Has(grant.AllHome) || len(keychain.key) != before || len(h.gate.Switches.Waiting()) != 1 {
 		t.Errorf("on %v, sealed %d times, waiting %v", h.gate.Switches.Of(id).On, len(keychain.key)-before, h.gate.Switches.Waiting())
 	}
