@@ -500,6 +500,7 @@ func TestTryTools(t *testing.T) {
 		}
 	}
 	h := newHost(t, o)
+	<-h.Checked() // it reads the options
 	h.opts.path = func() []string { return []string{bin} }
 	h.TryTools(t.Context())
 	if got := h.Status().Broken; !slices.Equal(got, []string{"ruby"}) {

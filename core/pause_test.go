@@ -1,6 +1,7 @@
 package core
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,11 +10,12 @@ import (
 func TestPauseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pause
-		ended := 0
-		over := func() { ended++ }
+		var count atomic.Int64
+		over := func() { count.Add(1) }
 		is := func(on bool, left time.Duration, times int) {
 			t.Helper()
 			synctest.Wait()
+			ended := int(count.Load())
 			got, until := p.now()
 			rest := time.Duration(0)
 			if !until.IsZero() {
