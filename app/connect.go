@@ -8,6 +8,7 @@ import (
 	"handrail/core/assistant"
 	"handrail/core/client"
 	"handrail/core/hint"
+	"handrail/core/server"
 )
 
 // Connector is the core as the connect window sees it: what it needs besides the rest of WindowHost.
@@ -23,13 +24,15 @@ type Connector interface {
 	// AskToken has the person asked, in a dialog, and makes a token if they allow it. It waits for them.
 	AskToken(ctx context.Context, name string) (token, url string, err error)
 	RevokeToken(name string) error
+	// Tunnel is the host name of the person's own HTTPS tunnel, "" for none, and the one that waits for their click.
+	Tunnel() (host, wanted string)
 }
 
 // ConnectAsk is what the connect window asks. Nothing of it gives anybody a right: an assistant that is set up is asked about when it
 // calls, one that pairs when it comes, and a token is asked about in a dialog.
 type ConnectAsk struct {
 	Do ConnectDeed `json:"do"`
-	// ID is the assistant that is connected or disconnected, Name what the client of a token will be called.
+	// ID is the assistant that is connected or disconnected, Name what the client of a token will be called, or a tunnel's host name.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 }
@@ -46,6 +49,7 @@ const (
 	MakeToken        ConnectDeed = "token"      // asks; the token comes later, or why there is none
 	TokenKept        ConnectDeed = "token_kept" // it is in the clipboard; without this it is taken back
 	TokenLost        ConnectDeed = "token_lost"
+	SetTunnel        ConnectDeed = "tunnel" // asks; without a name it is taken away
 )
 
 // Connections is how assistants stand to Handrail, the answer to every ConnectAsk.
@@ -56,6 +60,10 @@ type Connections struct {
 	// PairAt is the address that an assistant is given that pairs, Until when the time for that is over; empty when none may.
 	PairAt string    `json:"pair_at,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
+	// Tunnel is the address by which assistants on the web reach Handrail, "" for none; TunnelWaits is the host name that the person is
+	// asked about.
+	Tunnel      string `json:"tunnel,omitempty"`
+	TunnelWaits string `json:"tunnel_waits,omitempty"`
 }
 
 // NewToken is a token that was just made, or the code of the hint that says why none was.
@@ -91,6 +99,8 @@ func (x *window) connect(a ConnectAsk) (*Connections, error) {
 		if kept := x.kept.Swap(nil); kept != nil {
 			*kept <- a.Do == TokenKept
 		}
+	case SetTunnel:
+		_, err = x.host.ChangeSetting(SettingChange{Name: tunnelSetting, Value: a.Name})
 	default:
 		err = hint.New("unknown_deed", "the window asked for something that there isn't")
 	}
@@ -102,6 +112,10 @@ func (x *window) connect(a ConnectAsk) (*Connections, error) {
 	}
 	c.Place = hint.Code(problem)
 	c.PairAt, c.Until = x.host.Pairing()
+	var tunnel string
+	if tunnel, c.TunnelWaits = x.host.Tunnel(); tunnel != "" {
+		c.Tunnel = "https://" + tunnel + server.Path
+	}
 	return c, err
 }
 
@@ -133,6 +147,7 @@ type ConnectWords struct {
 	Web, WebWhy, Pair, PairGive, Stop, Copy       string
 	Token, TokenWhy, TokenName, CopyToken, Asking string
 	Public, More, Less                            string
+	TunnelName, SetTunnel, TunnelGive             string
 }
 
 // ConnectWords gives the words of the connect window.
@@ -141,7 +156,8 @@ func (w Words) ConnectWords() ConnectWords {
 	return ConnectWords{Title: say("title"), Intro: say("intro"), Here: say("here"), None: say("none"), Connect: say("connect"), Remove: say("remove"), Try: say("try"),
 		Web: say("web"), WebWhy: say("web_why"), Pair: say("pair"), PairGive: say("pair_give"), Stop: say("stop"), Copy: say("copy"),
 		Token: say("token"), TokenWhy: say("token_why"), TokenName: say("token_name"), CopyToken: say("copy_token"), Asking: say("asking"),
-		Public: say("public"), More: say("more"), Less: say("less")}
+		Public: say("public"), More: say("more"), Less: say("less"),
+		TunnelName: say("tunnel_name"), SetTunnel: say("set_tunnel"), TunnelGive: say("tunnel_give")}
 }
 
 // ConnectPlace says what to do where no assistant can be set up from where Handrail stands, by the code that Connections has.
@@ -157,6 +173,15 @@ func (w Words) ConnectElsewhere(names []string) string {
 // TimeLeft says how much is left of a time, in minutes and seconds.
 func (w Words) TimeLeft(left time.Duration) string {
 	return w.say("connect_left", holes{"Time": time.Unix(int64(max(left, 0)/time.Second), 0).UTC().Format("4:05")})
+}
+
+// TunnelFailed says why a tunnel's host name wasn't taken, by a hint's code.
+func (w Words) TunnelFailed(code string) string {
+	switch code {
+	case "bad_host", "no_keychain":
+		return w.say("connect_tunnel_"+code, nil)
+	}
+	return w.say("connect_tunnel_other", nil)
 }
 
 // TokenCopied says what to do with a token that is in the clipboard now, and for how long it is; TokenFailed why there is none.

@@ -7,6 +7,7 @@ import (
 
 	"handrail/core/approval"
 	"handrail/core/grant"
+	"handrail/core/setting"
 )
 
 // settingQuestion is the question whether a setting may allow more. No client asks it.
@@ -31,21 +32,29 @@ func (w Words) settingQuestion(r approval.Request) Question {
 		switch {
 		case !exact:
 			shown = w.SettingValue(s.Name, value)
+		case value == "" && s.Name == tunnelSetting:
+			return
 		case value == "":
 			shown = w.say("setting_workspace_usual", nil)
 		}
 		q.Facts = append(q.Facts, Fact{Label: w.say(label, nil), Value: shown, Exact: exact})
 	}
-	if s.Name == searchSetting {
+	until := "until_setting"
+	switch s.Name {
+	case searchSetting:
 		fact("label_folder", s.Now)
-	} else {
+	case tunnelSetting:
+		fact("label_was", s.Was)
+		fact("label_tunnel", s.Now)
+		until = "until_tunnel"
+	default:
 		fact("label_was", s.Was)
 		fact("label_becomes", s.Now)
 	}
 	q.Facts = append(q.Facts,
 		Fact{Label: w.say("label_covers", nil), Value: w.say("covers_setting_"+s.Name, nil)},
 		Fact{Label: w.say("label_careful", nil), Value: w.say("careful_setting", nil)},
-		Fact{Label: w.say("label_until", nil), Value: w.say("until_setting", nil)})
+		Fact{Label: w.say("label_until", nil), Value: w.say(until, nil)})
 	if s.FolderID != (grant.ID{}) {
 		q.Details = append(q.Details, w.folderID(s.FolderID))
 	}
@@ -55,11 +64,14 @@ func (w Words) settingQuestion(r approval.Request) Question {
 // searchSetting is a folder that would be searched.
 const searchSetting = "search"
 
+// tunnelSetting is the host name of the person's own tunnel.
+const tunnelSetting = "tunnel"
+
 // presenceSetting is whether the system checks who allows what can't be taken back.
 const presenceSetting = "presence"
 
-// askedSettings are those that there are words for, with the values that they may have; nil for a folder.
-var askedSettings = map[string][]string{"workspace": nil, searchSetting: nil, "level": {"none", "look", "ask"}, "network": {"never", "ask"}, "profile": {"guarded", "classic"}, presenceSetting: {"on", "off"}}
+// askedSettings are those that there are words for, with the values that they may have; nil for a folder, and a host name.
+var askedSettings = map[string][]string{"workspace": nil, searchSetting: nil, tunnelSetting: nil, "level": {"none", "look", "ask"}, "network": {"never", "ask"}, "profile": {"guarded", "classic"}, presenceSetting: {"on", "off"}}
 
 // completeSetting says what a question about a setting lacks, or has too much: nothing else may be asked with it.
 func completeSetting(r approval.Request) error {
@@ -77,6 +89,10 @@ func completeSetting(r approval.Request) error {
 		return errors.New("no setting that there is, or no change")
 	case values != nil && (!slices.Contains(values, s.Was) || !slices.Contains(values, s.Now) || s.FolderID != (grant.ID{})):
 		return errors.New("no value that there is")
+	case s.Name == tunnelSetting:
+		if s.FolderID != (grant.ID{}) || setting.ValidHost(s.Now) != nil || s.Was != "" && setting.ValidHost(s.Was) != nil {
+			return errors.New("no host name")
+		}
 	case values == nil && (s.Now != "" && !filepath.IsAbs(s.Now) || s.Was != "" && !filepath.IsAbs(s.Was) || (s.Now == "") != (s.FolderID == (grant.ID{}))):
 		return errors.New("no folder")
 	case s.Name == searchSetting && s.Now == "":

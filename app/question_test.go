@@ -210,6 +210,7 @@ var questions = []struct {
 	{"turn_on_tool", change(turnOn("http:cursor", "bash_bg", "uses the tool bash_bg again, which was turned off"), func(r *approval.Request) { r.Switch.Tool = true })},
 	{"setting_network", changes("network", "never", "ask")},
 	{"setting_profile", changes("profile", "guarded", "classic")},
+	{"setting_tunnel", changes("tunnel", "", "my-mac.example.com")},
 	{"setting_level", changes("level", "none", "look")},
 	{"setting_presence", changes("presence", "on", "off")},
 	{"setting_workspace", changes("workspace", "", "/home/ann/Work")},

@@ -267,6 +267,8 @@ func (c *connecting) ConnectAssistant(id string) (assistant.Change, error) {
 
 func (c *connecting) Pairing() (string, time.Time) { return "", time.Time{} }
 
+func (c *connecting) Tunnel() (host, wanted string) { return "mine.example.com", "" }
+
 func (c *connecting) AskToken(_ context.Context, name string) (token, url string, err error) {
 	if name == "refused" {
 		return "", "", hint.New("refused", "the person said no")

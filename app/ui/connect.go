@@ -152,13 +152,15 @@ func (w *connect) outcome(a app.ConnectAsk, s app.WindowSays, err error) note {
 	switch {
 	case err != nil && known:
 		return note{app.AssistantProblem(w.words, one, hint.New(s.Code, "")), true}
+	case err != nil && a.Do == app.SetTunnel:
+		return note{w.words.TunnelFailed(s.Code), true}
 	case err != nil:
 		return note{w.words.Failed(err), true}
 	case a.Do == app.ConnectOne:
 		return note{app.AssistantAfter(w.words, one) + " " + w.says.Try, false}
 	case a.Do == app.DisconnectOne:
 		return note{app.AssistantAfter(w.words, one), false}
-	case a.Do == app.MakeToken:
+	case a.Do == app.MakeToken, a.Do == app.SetTunnel && w.now.TunnelWaits != "":
 		return note{w.says.Asking, false}
 	}
 	return note{}
@@ -236,6 +238,8 @@ func (w *connect) show() {
 	w.reader.ScrollToOffset(offset)
 	if f := w.controls[focused]; f != nil {
 		on.Focus(f)
+	} else if focused != "" {
+		on.Unfocus() // it is gone: Tab begins anew
 	}
 }
 
@@ -382,6 +386,10 @@ func (w *connect) web(c *column) {
 	w.left.Resize(fyne.NewSize(c.left+c.width-x, line))
 	c.objects = append(c.objects, w.left.Raster)
 	w.text(c, 6, w.says.PairGive, w.pen.colors.Ink)
+	if w.now.Tunnel != "" {
+		w.text(c, 6, w.says.TunnelGive, w.pen.colors.Ink)
+		c.add(0, 2, wrap(c.text(app.Escape(w.now.Tunnel), w.faces.mono, 15, w.pen.colors.Ink, true), c.width))
+	}
 	w.ticks.Reset(time.Second)
 	w.left.set(w.pen.span(w.words.TimeLeft(time.Until(w.now.Until)), w.faces.regular, 13.5, w.pen.colors.PaleInk))
 }
@@ -429,8 +437,30 @@ func (w *connect) public(c *column) {
 		}
 		w.text(c, gap, p, w.pen.colors.PaleInk)
 	}
+	if w.more {
+		w.tunnel(c)
+	}
 	w.button(c, "more", name, c.left, c.y+8, func() {
 		w.more = !w.more
 		w.show()
 	})
+}
+
+// tunnel is the host name of the person's own tunnel, or where it is given.
+func (w *connect) tunnel(c *column) {
+	set := func(host string) { go w.do(app.ConnectAsk{Do: app.SetTunnel, Name: host}, "tunnel") }
+	if w.now.Tunnel != "" {
+		c.add(0, 10, wrap(c.text(app.Escape(w.now.Tunnel), w.faces.mono, 15, w.pen.colors.Ink, true), c.width))
+		w.text(c, 4, w.says.TunnelGive, w.pen.colors.Ink)
+		w.button(c, "no tunnel", w.says.Remove, c.left, c.y+8, func() { set("") })
+		w.controls["no tunnel"].(*pressable).about = app.Escape(w.now.Tunnel)
+	} else {
+		ask := func() { set(strings.TrimSpace(w.typed["tunnel"])) }
+		y := c.y + 8
+		w.field(c, "tunnel", w.says.TunnelName, 380, ask)
+		w.button(c, "tunnel set", w.says.SetTunnel, c.left+380+8, y, ask)
+	}
+	if w.notes["tunnel"].bad || w.now.TunnelWaits != "" {
+		w.noted(c, "tunnel")
+	}
 }

@@ -456,6 +456,79 @@ func TestTokenByClicks(t *testing.T) {
 	}
 }
 
+// The host name of a tunnel is set by the person's click in the dialog alone, and taken away at once.
+func TestTunnelByClicks(t *testing.T) {
+	for _, language := range []struct{ name, title, question, picture string }{{"en", "Handrail: connect an assistant", "Handrail: a question", "tunnel_en"}, {"th", "Handrail: เชื่อมต่อผู้ช่วย", "Handrail มีคำถาม", "tunnel_th_dark"}} {
+		t.Run(language.name, func(t *testing.T) {
+			d := screen(t)
+			colors := app.Light
+			if language.name == "th" {
+				must(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), "dark"), nil, 0o644))
+				colors = app.Dark
+			}
+			h, windows, _ := aHost(t, language.name, func(o *core.Options) {
+				o.Settings = setting.Open(o.State, func(bool) ([]byte, error) { return make([]byte, 32), nil })
+			})
+			must(t, windows.Open("connect"))
+			w, err := d.Window(language.title, long)
+			must(t, err)
+			standing(t, w, colors.Button, 3)
+			tabs := func(n int) {
+				for range n {
+					must(t, d.Key(apptest.Tab))
+				}
+			}
+			tabs(4) // Connect by Web, the name of a token, Copy Token, What You Need
+			must(t, d.Key(apptest.Space))
+			tabs(4) // from the start, to the host name
+			write := func(text string) {
+				for _, r := range text {
+					must(t, d.Key(int(r)))
+				}
+				must(t, d.Key(apptest.Return))
+			}
+			write("my-mac")
+			coloured(t, w, colors.Bad, 200)
+			write(".example.com")
+			dialog, err := d.Window(language.question, long)
+			must(t, err)
+			must(t, dialog.Click(app.RefuseFill, long), dialog.Gone(long))
+			settles(t, h, func() bool { host, waits := h.Tunnel(); return host == "" && waits == "" })
+			must(t, d.Key(apptest.Return))
+			dialog, err = d.Window(language.question, long)
+			must(t, err)
+			_, err = dialog.Area(app.AllowFill, long)
+			must(t, err, dialog.SavePicture("../../build/screens/question_"+language.picture+".png"), dialog.Click(app.AllowFill, long), dialog.Gone(long))
+			settles(t, h, func() bool { host, _ := h.Tunnel(); return host == "my-mac.example.com" })
+			standing(t, w, colors.Button, 2) // the host name stands in the field's place
+			click(t, d, w, image.Pt(650, 300))
+			tabs(4) // from the start, to Remove
+			buttonsIn(t, w, colors.Button, func(found []image.Rectangle) bool { return len(found) > 2 })
+			must(t, w.SavePicture("../../build/screens/connect_"+language.picture+".png"), d.Key(apptest.Space))
+			settles(t, h, func() bool { host, _ := h.Tunnel(); return host == "" })
+		})
+	}
+}
+
+// settles waits until something is so of a host.
+func settles(t *testing.T, h *core.Host, so func() bool) {
+	t.Helper()
+	changed := make(chan struct{}, 1)
+	defer h.Subscribe(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
+	for late := time.After(long); !so(); {
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatal("it isn't so")
+		}
+	}
+}
+
 // resident is a core as windows see it.
 type resident struct{ *core.Host }
 

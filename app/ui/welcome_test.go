@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"handrail/app"
 	"handrail/app/apptest"
@@ -37,25 +36,6 @@ func (f firstStart) ChangeSetting(c app.SettingChange) (asks bool, err error) {
 		return false, nil
 	}
 	return f.resident.ChangeSetting(c)
-}
-
-// until waits until something is so.
-func (f firstStart) until(t *testing.T, so func() bool) {
-	t.Helper()
-	changed := make(chan struct{}, 1)
-	defer f.Subscribe(func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	})()
-	for late := time.After(long); !so(); {
-		select {
-		case <-changed:
-		case <-late:
-			t.Fatal("it isn't so")
-		}
-	}
 }
 
 // welcomes opens the first window.
@@ -97,7 +77,7 @@ func TestWelcome(t *testing.T) {
 		t.Errorf("before the click: %q, %+v", at, waits)
 	}
 	must(t, dialog.Click(app.AllowFill, long), dialog.Gone(long))
-	f.until(t, func() bool {
+	settles(t, f.Host, func() bool {
 		at, waits := f.Setting(setting.Workspace)
 		return at == other && waits == nil
 	})
