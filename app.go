@@ -83,12 +83,14 @@ func (c *appCommand) Run() error {
 
 // welcome opens the window of the first start, once for a state folder.
 func welcome(state string, open func(window string) error) error {
-	mark := filepath.Join(state, "welcomed")
-	if exists(mark) || open("welcome") != nil { // Open has said why not
+	if exists(welcomed(state)) || open("welcome") != nil { // Open has said why not
 		return nil
 	}
-	return statefile.Replace(mark, nil)
+	return statefile.Replace(welcomed(state), nil)
 }
+
+// welcomed is the file that says so.
+func welcomed(state string) string { return filepath.Join(state, "welcomed") }
 
 // resident shows the core to the menu.
 type resident struct {

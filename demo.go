@@ -72,6 +72,10 @@ func (d *demo) play(ctx context.Context) error {
 		}
 	}
 	d.step("starting the app and connecting an assistant")
+	// What the first start shows would lie over the question where no window manager is.
+	if err := errors.Join(os.MkdirAll(d.state, 0o700), os.WriteFile(welcomed(d.state), nil, 0o600)); err != nil {
+		return err
+	}
 	app := exec.CommandContext(ctx, d.exe, "--state", d.state, "--workspace", d.workspace, "--addr", "")
 	app.Env, app.Stderr = d.environment(), os.Stderr
 	app.Cancel = func() error { return app.Process.Signal(os.Interrupt) }

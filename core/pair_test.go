@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -296,21 +295,8 @@ func TestPairingByTunnel(t *testing.T) {
 	if got := status(there, "", nil); got != 403 {
 		t.Errorf("before the click: %d", got)
 	}
-	told := make(chan struct{}, 1)
-	defer h.Subscribe(func() {
-		select {
-		case told <- struct{}{}:
-		default:
-		}
-	})()
 	person.answers <- allows
-	for late := time.After(time.Minute); h.tunnel() == ""; {
-		select {
-		case <-told:
-		case <-late:
-			t.Fatal("the tunnel isn't set")
-		}
-	}
+	until(t, h, "the tunnel is set", func(Status) bool { return h.tunnel() != "" })
 	if got := status(there, "", nil); got != 401 {
 		t.Errorf("after it: %d", got)
 	}

@@ -424,7 +424,8 @@ func TestAskSearchFolder(t *testing.T) {
 		person.answers <- answer
 		settled(t, h, i+1)
 	}
-	if got, err := h.SearchFolders(); err != nil || !slices.Equal(got, []string{folder}) {
-		t.Errorf("%q, %v", got, err)
-	}
+	until(t, h, "the folder is searched", func(Status) bool {
+		got, err := h.SearchFolders()
+		return err == nil && slices.Equal(got, []string{folder})
+	})
 }
