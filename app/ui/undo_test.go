@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"handrail/app"
+	"handrail/app/apptest"
 	"handrail/core"
 )
 
@@ -29,6 +31,19 @@ func assistantOf(t *testing.T, h *core.Host) *mcp.ClientSession {
 	must(t, err)
 	t.Cleanup(func() { s.Close(); toHost.Close() })
 	return s
+}
+
+// settled waits until a window stands still.
+func settled(t *testing.T, w *apptest.Window) {
+	t.Helper()
+	for late := time.Now().Add(long); time.Now().Before(late); {
+		img, err := w.Picture()
+		must(t, err)
+		if _, err := w.Changes(img, 500*time.Millisecond); err != nil {
+			return
+		}
+	}
+	t.Fatal("it doesn't stand still")
 }
 
 // A change is undone from the activity window by two clicks, its undo as well, and what was changed since is left as it is.
@@ -70,26 +85,26 @@ func TestUndoByClicks(t *testing.T) {
 	right := func(size image.Point) image.Rectangle {
 		return image.Rect(590, barHeight, size.X, size.Y-footHeight)
 	}
-	withUndo := 0 // buttons, where an undo is among them
-	row := image.Rect(0, barHeight, 560, barHeight+rowHeight)
-	newest := func() { // chooses the newest entry
+	withUndo := 0      // buttons, where an undo is among them
+	newest := func() { // chooses the newest entry, once the window has it
 		t.Helper()
+		settled(t, w)
 		click(t, d, w, image.Pt(200, barHeight+rowHeight/2))
 		firstChosen(t, d, w, app.Light.Chosen)
+		settled(t, w)
 	}
 	undo := func() {
 		t.Helper()
 		newest()
-		at := spot(t, w, app.Light.Button, right)
-		before, err := w.Picture()
+		img, err := w.Picture()
 		must(t, err)
-		withUndo = len(buttonsOf(before, app.Light.Button))
-		click(t, d, w, at)
+		withUndo = len(buttonsOf(img, app.Light.Button))
+		click(t, d, w, spot(t, w, app.Light.Button, right))
 		allow()
-		for now, late := before, time.Now().Add(long); alike(before, now, row); { // the undo is an entry too
-			now, err = w.Changes(now, time.Until(late))
-			must(t, err)
-		}
+		settles(t, h, func() bool {
+			records, _, err := h.Records(0, 1, 1<<20)
+			return err == nil && len(records) == 1 && strings.HasPrefix(records[0].Text, "undone")
+		})
 	}
 	undo()
 	holdsText("old\n")
