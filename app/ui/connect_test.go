@@ -246,6 +246,28 @@ func TestConnectWindow(t *testing.T) {
 	holds(t, w, files["claude-desktop"], before)
 }
 
+// So are those whose files lie in other places; Visual Studio Code is there with Cline, and stays as it is.
+func TestConnectWindowOfOthers(t *testing.T) {
+	d := screen(t)
+	files := installed(t, "windsurf", "lmstudio", "cline", "claude-code", "goose")
+	_, windows, _ := aHost(t, "en", nil)
+	must(t, windows.Open("connect"))
+	w, err := d.Window("Handrail: connect an assistant", long)
+	must(t, err)
+	for i, id := range []string{"claude-code", "", "windsurf", "lmstudio", "goose", "cline"} {
+		if id == "" {
+			continue
+		}
+		_, after := golden(t, id)
+		at := press(t, d, w, app.Light.Button, i, 6)
+		holds(t, w, files[id], after)
+		coloured(t, w, app.Light.Good, at.Max.Y)
+	}
+	if _, err := os.Stat(filepath.Join(os.Getenv("HOME"), settingsFiles["vscode"])); err == nil {
+		t.Error("Visual Studio Code was set up, and nobody asked for it")
+	}
+}
+
 // Where Handrail can't be found again, and in Thai and the dark.
 func TestConnectWindowInThaiAndDark(t *testing.T) {
 	d := screen(t)

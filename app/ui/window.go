@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"net"
 	"os"
+	"time"
 
 	"fyne.io/fyne/v2"
 	fyneapp "fyne.io/fyne/v2/app"
@@ -66,6 +67,10 @@ func window(name string, open func(fyne.App, *app.WindowTalk, *typefaces, app.Wo
 	a := fyneapp.New()
 	a.SetIcon(fyne.NewStaticResource("app.png", assets.AppIcon))
 	w := open(a, talk, faces, app.NewWords(language))
+	for _, shown := range a.Driver().AllWindows() {
+		// On a busy computer the process was once seen to go on without its window.
+		shown.SetOnClosed(func() { time.AfterFunc(3*time.Second, func() { os.Exit(0) }) })
+	}
 	go func() {
 		for s := range pushes {
 			if s.Front {
